@@ -1,0 +1,114 @@
+"""Composes the application: guard, settings, store, window. The only place that runs an event loop."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from pdviz.errors import InputError
+from pdviz.scenario import Scenario
+
+
+def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = False) -> int:
+    """Opens the window on ``scenario`` (else the last one) and runs until it is closed.
+
+    Raises InputError where the environment cannot show a window or the scenario names what does
+    not exist.
+    """
+    from pdviz.binding import binding_problem, display_problem
+
+    problem = display_problem(os.environ, sys.platform) or binding_problem()
+    if problem is not None:
+        raise InputError(problem)
+    from PySide6.QtWidgets import QApplication
+
+    application = make_application()
+    from pdviz.widgets.palette import load_font
+
+    load_font()
+    window, messages = compose(scenario, settings_folder(), theme=theme, reset=reset)
+    window.restore_geometry()
+    window.show()
+    if messages:
+        window.toast.tell(*messages)
+    window.start_playing()
+    del application
+    return int(QApplication.exec())
+
+
+def make_application() -> object:
+    """The QApplication, in a neutral style that the theme's palette colours."""
+    from PySide6.QtCore import QCoreApplication
+    from PySide6.QtWidgets import QApplication
+
+    existing = QApplication.instance()
+    if existing is not None:
+        return existing
+    QCoreApplication.setOrganizationName("pdviz")
+    QCoreApplication.setApplicationName("pdviz")
+    application = QApplication(sys.argv[:1])
+    application.setApplicationDisplayName("pdviz")
+    application.setDesktopFileName("pdviz")
+    application.setStyle("Fusion")
+    return application
+
+
+def settings_folder() -> str:
+    """Where settings are kept, as the platform has it."""
+    from PySide6.QtCore import QStandardPaths
+
+    return os.path.join(
+        QStandardPaths.writableLocation(QStandardPaths.StandardLocation.GenericConfigLocation), "pdviz"
+    )
+
+
+def compose(
+    scenario: Scenario | None, folder: str, *, theme: str | None = None, reset: bool = False
+) -> tuple[object, list[str]]:
+    """The window, not yet shown, and what is to be said once it is.
+
+    Raises InputError where ``scenario`` names a model or accelerator that does not exist.
+    """
+    import msgspec
+
+    from pdviz import settings as memory
+    from pdviz.catalogue import default_catalogue
+    from pdviz.store import ScenarioStore, with_names
+    from pdviz.widgets.main_window import MainWindow
+
+    if reset:
+        memory.forget(folder)
+    kept, messages = memory.load(folder)
+    if theme is not None:
+        kept = msgspec.structs.replace(kept, theme=theme)
+    catalogue = default_catalogue()
+    messages += [f"{problem}." for problem in catalogue.problems]
+    if scenario is not None:
+        store = ScenarioStore(with_names(scenario, catalogue), catalogue)
+    else:
+        try:
+            store = ScenarioStore(with_names(kept.scenario or Scenario(), catalogue), catalogue)
+        except InputError as error:
+            messages.append(f"The last scenario cannot be opened ({error}); the standard one is shown.")
+            store = ScenarioStore(first_scenario(catalogue), catalogue)
+    window = MainWindow(store, kept)
+    window.closing.connect(lambda now: memory.save(folder, now))
+    return window, messages
+
+
+def first_scenario(catalogue: object) -> Scenario:
+    """The standard scenario, or one with what a damaged catalogue still holds."""
+    import msgspec
+
+    standard = Scenario()
+    models = [m.name for m in catalogue.models]  # type: ignore[attr-defined]
+    accelerators = [a.name for a in catalogue.accelerators]  # type: ignore[attr-defined]
+    if not models or not accelerators:
+        missing = "models" if not models else "accelerators"
+        raise InputError(f"the catalogue holds no usable {missing}; install pdviz again")
+    chosen: Scenario = msgspec.structs.replace(
+        standard,
+        model=standard.model if standard.model in models else models[0],
+        accelerator=standard.accelerator if standard.accelerator in accelerators else accelerators[0],
+    )
+    return chosen

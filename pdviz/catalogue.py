@@ -1,0 +1,263 @@
+"""The shipped accelerators and models, found by whatever people type.
+
+Two JSON files meant to be edited by hand. Loading never fails: what is damaged is left out and named
+in ``Catalogue.problems``, everything else works.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from pdviz import assets
+from pdviz.costmodel.accelerator import (
+    NAME,
+    OPTIONAL_TEXT,
+    OPTIONAL_WHOLE,
+    TABLE,
+    TEXT,
+    TEXTS,
+    Accelerator,
+    Check,
+    check_accelerator,
+    check_fields,
+    read_accelerator,
+)
+from pdviz.errors import InputError
+from pdviz.names import ACCELERATOR_NOISE, MODEL_NOISE, Index
+
+if TYPE_CHECKING:
+    from pdviz.costmodel.architecture import Architecture
+
+T = TypeVar("T")
+
+ACCELERATORS_FILE = "accelerators.json"
+MODELS_FILE = "models.json"
+
+
+class ModelEntry(msgspec.Struct, frozen=True):
+    """A model as the catalogue holds it: its Hugging Face configuration, and what was published.
+
+    ``published_parameters`` counts what the checkpoint at ``published_where`` holds (both None where
+    nobody says); ``note`` tells why it may differ from the main model's own count.
+    """
+
+    id: str
+    name: str
+    config: dict[str, Any]
+    aliases: tuple[str, ...] = ()
+    published_parameters: int | None = None
+    published_where: str | None = None
+    source: str = ""
+    note: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.id, self.name))
+
+
+# --- files -----------------------------------------------------------------------------------------
+
+
+class _AcceleratorsFile(msgspec.Struct):
+    accelerators: tuple[Accelerator, ...]
+
+
+class _ModelsFile(msgspec.Struct):
+    models: tuple[ModelEntry, ...]
+
+
+_MODEL_FIELDS: dict[str, Check] = {
+    "id": NAME,
+    "name": NAME,
+    "config": TABLE,
+    "aliases": TEXTS,
+    "published_parameters": OPTIONAL_WHOLE,
+    "published_where": OPTIONAL_TEXT,
+    "source": TEXT,
+    "note": TEXT,
+}
+
+
+def read_model(data: object, place: str) -> ModelEntry:
+    """A model entry from one table of a file. Raises InputError (place, field, expectation, value)."""
+    fields = check_fields(data, _MODEL_FIELDS, ("id", "name", "config"), place, strict=False)
+    count = fields.get("published_parameters")
+    if isinstance(count, float):
+        fields["published_parameters"] = int(count)
+    try:
+        return msgspec.convert(fields, ModelEntry)
+    except msgspec.ValidationError as error:
+        raise InputError(f"{place}: {error}") from error
+
+
+def _check_model(entry: ModelEntry, place: str) -> ModelEntry:
+    if not entry.id.strip() or not entry.name.strip():
+        raise InputError(f"{place}: id and name must be text that is not empty")
+    count = entry.published_parameters
+    if count is not None and count <= 0:
+        raise InputError(f"{place}: published_parameters must be {OPTIONAL_WHOLE[1]}, got {count}")
+    return entry
+
+
+_BYTE = re.compile(r" ?\(byte (\d+)\)$")
+
+
+def _syntax_problem(data: bytes, file: str, error: Exception) -> str:
+    """Where and why ``data`` is not JSON."""
+    if isinstance(error, RecursionError):
+        return f"{file}: not a catalogue, lists or objects are nested too deeply"
+    reason, offset = str(error), len(data)
+    match = _BYTE.search(reason)
+    if match:
+        offset = int(match[1])
+        reason = reason[: match.start()].removeprefix("JSON is malformed: ")
+    elif "truncated" in reason:
+        reason = "the file ends too early"
+    else:
+        try:
+            data.decode()
+        except UnicodeDecodeError as undecodable:
+            offset, reason = undecodable.start, "not UTF-8"
+    before = data[:offset]
+    line = before.count(b"\n") + 1
+    column = len(before[before.rfind(b"\n") + 1 :].decode(errors="replace")) + 1
+    return f"{file}: not JSON at line {line}, column {column}: {reason}"
+
+
+def _read_entries(
+    data: bytes, file: str, key: str, read: Callable[[object, str], T]
+) -> tuple[tuple[T, ...], tuple[str, ...]]:
+    """The good entries of a file that did not decode as a whole, and a sentence for each bad one."""
+    try:
+        top = msgspec.json.decode(data, type=dict[str, msgspec.Raw])
+        items = msgspec.json.decode(top[key], type=list[msgspec.Raw])
+    except (msgspec.ValidationError, KeyError):
+        return (), (f'{file}: expected an object with a list "{key}"',)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return (), (_syntax_problem(data, file, error),)
+    good: list[T] = []
+    problems: list[str] = []
+    for number, item in enumerate(items, 1):
+        place = f"{file}: entry {number}"
+        try:
+            value = msgspec.json.decode(item)
+        except (msgspec.DecodeError, RecursionError) as error:
+            problems.append(f"{place}: cannot be read ({error})")
+            continue
+        if isinstance(value, dict):
+            label = value.get("id", value.get("name"))
+            place += f" ({label})" if isinstance(label, str) and label.isprintable() and label else ""
+        try:
+            good.append(read(value, place))
+        except InputError as error:
+            problems.append(str(error))
+    return tuple(good), tuple(problems)
+
+
+def _accelerators_of(data: bytes) -> tuple[tuple[Accelerator, ...], tuple[str, ...]]:
+    try:
+        entries = msgspec.json.decode(data, type=_AcceleratorsFile).accelerators
+        for entry in entries:
+            check_accelerator(entry, entry.id)
+    except (msgspec.DecodeError, RecursionError, InputError):
+        return _read_entries(data, ACCELERATORS_FILE, "accelerators", read_accelerator)
+    return entries, ()
+
+
+def _models_of(data: bytes) -> tuple[tuple[ModelEntry, ...], tuple[str, ...]]:
+    try:
+        entries = msgspec.json.decode(data, type=_ModelsFile).models
+        for entry in entries:
+            _check_model(entry, entry.id)
+    except (msgspec.DecodeError, RecursionError, InputError):
+        return _read_entries(data, MODELS_FILE, "models", read_model)
+    return entries, ()
+
+
+# --- the catalogue ---------------------------------------------------------------------------------
+
+
+class Catalogue:
+    """Accelerators and models in the order of the files, and ``problems``: what was left out and why."""
+
+    def __init__(
+        self,
+        accelerators: tuple[Accelerator, ...],
+        models: tuple[ModelEntry, ...],
+        problems: tuple[str, ...] = (),
+    ) -> None:
+        self.accelerators = accelerators
+        self.models = models
+        self.problems = problems
+        empty = "; ".join(("the catalogue holds none", *problems[:1]))
+        self._accelerators = Index("accelerator", accelerators, ACCELERATOR_NOISE, empty)
+        self._models = Index("model", models, MODEL_NOISE, empty)
+        self._architectures: dict[str, Architecture] = {}
+
+    @classmethod
+    def from_bytes(cls, accelerators: bytes, models: bytes) -> Catalogue:
+        """A catalogue from the contents of its two files. Raises nothing: see ``problems``."""
+        bom = b"\xef\xbb\xbf"
+        chips, chip_problems = _accelerators_of(accelerators.removeprefix(bom))
+        entries, model_problems = _models_of(models.removeprefix(bom))
+        return cls(chips, entries, chip_problems + model_problems)
+
+    def accelerator(self, text: str) -> Accelerator:
+        """The accelerator that ``text`` names. Raises InputError with the three nearest names."""
+        return self._accelerators.find(text)
+
+    def model(self, text: str) -> ModelEntry:
+        """The model that ``text`` names. Raises InputError with the three nearest names."""
+        return self._models.find(text)
+
+    def architecture(self, text: str) -> Architecture:
+        """The shapes of the model that ``text`` names, read from its configuration once.
+
+        Raises InputError for an unknown name or a configuration that is not supported.
+        """
+        entry = self.model(text)
+        known = self._architectures.get(entry.id)
+        if known is None:
+            from pdviz.costmodel.hf_config import read_config
+
+            known = self._architectures[entry.id] = read_config(entry.config, entry.name)
+        return known
+
+    def nearest_accelerators(self, text: str, count: int = 3) -> tuple[str, ...]:
+        """Names of the accelerators most like ``text``."""
+        return self._accelerators.nearest(text, count)
+
+    def nearest_models(self, text: str, count: int = 3) -> tuple[str, ...]:
+        """Names of the models most like ``text``."""
+        return self._models.nearest(text, count)
+
+    def clashes(self) -> tuple[str, ...]:
+        """A sentence for each name that two entries claim. Not asked at start-up."""
+        return self._accelerators.clashes() + self._models.clashes()
+
+
+def load(read: Callable[[str], bytes] = assets.read_bytes) -> Catalogue:
+    """The catalogue through ``read(path inside resources) -> bytes``, which may raise InputError.
+
+    Raises nothing: a file that cannot be read is one of ``problems``.
+    """
+    contents: list[bytes] = []
+    missing: list[str] = []
+    for file, key in ((ACCELERATORS_FILE, "accelerators"), (MODELS_FILE, "models")):
+        try:
+            contents.append(read(f"catalogue/{file}"))
+        except InputError as error:
+            contents.append(b'{"%s": []}' % key.encode())
+            missing.append(f"{file}: {error}")
+    found = Catalogue.from_bytes(*contents)
+    return Catalogue(found.accelerators, found.models, (*missing, *found.problems)) if missing else found
+
+
+@lru_cache(maxsize=1)
+def default_catalogue() -> Catalogue:
+    """The shipped catalogue, read at the first call."""
+    return load()

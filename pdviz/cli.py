@@ -1,0 +1,315 @@
+"""The command line: one command carried out, or one sentence about why it cannot be.
+
+Exit codes: 0; 2 for bad input, with one line on stderr and nothing on stdout; 130 when interrupted.
+Opening the window goes through here, so everything is imported where it is needed; only what draws
+may load Qt.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from pdviz.errors import InputError
+
+if TYPE_CHECKING:
+    from pdviz.catalogue import Catalogue
+    from pdviz.options import Parser
+    from pdviz.scenario import Scenario
+
+EXIT_BAD_INPUT, EXIT_INTERRUPTED = 2, 130
+MESSAGE_LIMIT = 600
+VIEWS = ("request", "roofline", "shapes")
+WINDOW_THEMES = ("dark", "light", "system")
+PICTURE_THEMES = ("dark", "light", "print")
+
+# What a command is for: usage, description, examples.
+HELP = {
+    "": (
+        "pdviz [scenario options] [--theme THEME] [--reset]\n       pdviz COMMAND ...",
+        "See, to scale, how a language model is served: prefill is bound by compute, decode by memory\n"
+        "bandwidth. Without a command the window opens.\n\n"
+        "commands (pdviz COMMAND --help tells more):\n"
+        "  show SCENARIO    open the window on a scenario\n"
+        "  estimate         print what a request costs, and why\n"
+        "  render           draw a view to a PNG, SVG or PDF file\n"
+        "  models           list the models that are known\n"
+        "  accelerators     list the accelerators that are known",
+        (
+            "pdviz",
+            "pdviz --model qwen3-8b --gpu l4 --prompt 32K",
+            "pdviz estimate --prompt 4000 --others 63",
+        ),
+    ),
+    "show": (
+        "pdviz show SCENARIO [scenario options] [--theme THEME] [--reset]",
+        "Open the window on a scenario: a share line (words like prompt=512), or a TOML file of the same\n"
+        "keys. The options override it.",
+        (
+            'pdviz show "model=llama-3.1-8b gpu=h100 prompt=32K others=63"',
+            "pdviz show busy.toml --theme light",
+        ),
+    ),
+    "estimate": (
+        "pdviz estimate [scenario options] [--json]",
+        "Print what a request costs: times, what limits each pass, memory. JSON is in SI units.",
+        (
+            "pdviz estimate",
+            'pdviz estimate --model "Llama 3.1 405B" --gpu h200 --tp 8 --weights fp8',
+            "pdviz estimate --prompt 32K --output 256 --others 63 --json",
+            'pdviz estimate --scenario "gpu=l4 prompt=2K" --fidelity ideal',
+        ),
+    ),
+    "models": (
+        "pdviz models [SEARCH] [--json]",
+        "List the models that are known, or those whose names hold every word of SEARCH. Three or fewer\n"
+        "are listed with their sources.",
+        ("pdviz models", "pdviz models qwen3", "pdviz models deepseek v3 --json"),
+    ),
+    "accelerators": (
+        "pdviz accelerators [SEARCH] [--json]",
+        "List the accelerators that are known, or those whose names hold every word of SEARCH. Three or\n"
+        "fewer are listed with their sources, and with the figures that were not believed.",
+        ("pdviz accelerators", "pdviz accelerators h100", "pdviz accelerators amd --json"),
+    ),
+    "render": (
+        "pdviz render --out FILE [--view VIEW] [--at SECONDS | --at-fraction F] [--theme THEME]\n"
+        "                    [--size WxH] [--scale F] [scenario options]",
+        "Draw a view to a file. Needs no display; the same input gives the same picture.",
+        (
+            "pdviz render --out chat.png",
+            "pdviz render --prompt 32K --at-fraction 0.5 --size 1280x720 --scale 2 --out long.png",
+            "pdviz render --theme print --out paper.pdf",
+        ),
+    ),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Carry out ``argv`` (None: what the process was given) and return the exit code."""
+    try:
+        return _run(list(sys.argv[1:] if argv is None else argv))
+    except InputError as error:
+        _say(str(error))
+        return EXIT_BAD_INPUT
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+
+
+def _run(argv: list[str]) -> int:
+    if not argv:
+        return _open_window(None, None, reset=False)
+    from pdviz.options import Answer, refuse
+
+    first = argv[0]
+    try:
+        if first in COMMANDS:
+            return COMMANDS[first](argv[1:])
+        if first.startswith("-"):
+            return _window(argv)
+    except Answer as answer:
+        _write(str(answer))
+        return 0
+    hint = '"pdviz show" opens a scenario' if "=" in first else ""
+    raise refuse("unknown command", first, COMMANDS, hint)
+
+
+# --- commands --------------------------------------------------------------------------------------
+
+
+def _parser(command: str) -> Parser:
+    from pdviz.options import Parser
+
+    return Parser(f"pdviz {command}".strip(), *HELP[command])
+
+
+def _add_window_options(parser: Parser) -> None:
+    parser.add_argument("--theme", metavar="THEME", help=f"{', '.join(WINDOW_THEMES)} [as last time]")
+    parser.add_argument(
+        "--reset", action="store_true", help="forget the window's layout and what was last open"
+    )
+
+
+def _window(argv: list[str]) -> int:
+    from pdviz import __version__, options
+
+    parser = _parser("")
+    parser.add_argument(
+        "--version", action="version", version=f"pdviz {__version__}", help="show the version"
+    )
+    _add_window_options(parser)
+    options.add_scenario(parser)
+    given = parser.read(argv)
+    parser.no_words()
+    theme = options.choice("theme", given.theme, WINDOW_THEMES)
+    scenario = options.scenario_of(given) if options.is_any_given(given) else None
+    return _open_window(scenario, theme, reset=given.reset)
+
+
+def _show(argv: list[str]) -> int:
+    from pdviz import options
+
+    parser = _parser("show")
+    _add_window_options(parser)
+    options.add_scenario(parser, base=False)
+    given = parser.read(argv)
+    theme = options.choice("theme", given.theme, WINDOW_THEMES)
+    scenario = options.scenario_of(given, options.joined(parser.words))
+    return _open_window(scenario, theme, reset=given.reset)
+
+
+def _estimate(argv: list[str]) -> int:
+    from pdviz import options
+
+    parser = _parser("estimate")
+    parser.add_argument("--json", action="store_true", help="print JSON, in SI units")
+    options.add_scenario(parser)
+    given = parser.read(argv)
+    parser.no_words()
+    scenario = options.scenario_of(given)
+
+    from pdviz import report
+    from pdviz.evaluation import evaluate
+
+    result = evaluate(scenario, _catalogue())
+    _write(_json(report.estimate_json(result)) if given.json else report.estimate_text(result))
+    return 0
+
+
+def _models(argv: list[str]) -> int:
+    from pdviz.report import models_json, models_table
+
+    return _list("models", argv, models_json, models_table)
+
+
+def _accelerators(argv: list[str]) -> int:
+    from pdviz.report import accelerators_json, accelerators_table
+
+    return _list("accelerators", argv, accelerators_json, accelerators_table)
+
+
+def _list(
+    command: str,
+    argv: list[str],
+    as_json: Callable[[Catalogue, str], dict[str, Any]],
+    as_table: Callable[[Catalogue, str], str],
+) -> int:
+    parser = _parser(command)
+    parser.add_argument("--json", action="store_true", help="print JSON, in SI units, with sources")
+    given = parser.read(argv)
+    search = " ".join(parser.words)
+    catalogue = _catalogue()
+    _write(_json(as_json(catalogue, search)) if given.json else as_table(catalogue, search))
+    return 0
+
+
+def _render(argv: list[str]) -> int:
+    from pdviz import options
+
+    parser = _parser("render")
+    options.add_picture(parser, VIEWS, PICTURE_THEMES)
+    options.add_scenario(parser)
+    given = parser.read(argv)
+    parser.no_words()
+    view = options.choice("view", given.view, VIEWS)
+    theme = options.choice("theme", given.theme, PICTURE_THEMES)
+    width, height, scale = options.picture_size(given.size, given.scale)
+    out = options.picture_file(given.out)
+    scenario = options.scenario_of(given)
+
+    from pdviz.evaluation import evaluate
+
+    time_s = options.moment(given.at, given.at_fraction, evaluate(scenario, _catalogue()).e2e_s)
+    try:
+        from pdviz.export import render
+    except ImportError as error:
+        raise _without_qt(error) from error
+    try:
+        render(view, scenario, out, width=width, height=height, scale=scale, theme=theme, time_s=time_s)
+    except OSError as error:
+        raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
+    return 0
+
+
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "show": _show,
+    "estimate": _estimate,
+    "render": _render,
+    "models": _models,
+    "accelerators": _accelerators,
+}
+
+
+def _open_window(scenario: Scenario | None, theme: str | None, *, reset: bool) -> int:
+    if scenario is not None:  # what cannot be computed is said here, not in a window
+        from pdviz.evaluation import evaluate
+
+        evaluate(scenario, _catalogue())
+    try:
+        from pdviz.app import run
+    except ImportError as error:
+        raise _without_qt(error) from error
+    return run(scenario, theme=theme, reset=reset)
+
+
+def _without_qt(error: ImportError) -> Exception:
+    """Why nothing can be drawn; an ImportError inside pdviz is a defect and stays one."""
+    if (error.name or "").partition(".")[0] == "pdviz":
+        return error
+    return InputError(f"Qt, which draws everything, cannot be loaded ({error})")
+
+
+def _catalogue() -> Catalogue:
+    """The shipped catalogue; what is wrong with it is said on stderr."""
+    from pdviz.catalogue import default_catalogue
+
+    catalogue = default_catalogue()
+    for problem in catalogue.problems:
+        _say(f"warning: {problem}")
+    return catalogue
+
+
+# --- output ----------------------------------------------------------------------------------------
+
+
+def _json(value: dict[str, Any]) -> str:
+    import msgspec
+
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _say(text: str) -> None:
+    """One line on stderr."""
+    if sys.stderr is None:
+        return
+    line = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
+    if len(line) > MESSAGE_LIMIT:
+        line = f"{line[: MESSAGE_LIMIT - 200]} ... {line[-190:]}"
+    with suppress(OSError):  # nobody listens
+        print(f"pdviz: {line}", file=sys.stderr, flush=True)
+
+
+def _write(text: str) -> None:
+    """``text`` on stdout. A reader that has gone away, such as ``| head``, is no error."""
+    if sys.stdout is None:
+        return
+    try:
+        try:
+            sys.stdout.write(text)
+        except UnicodeEncodeError:  # a terminal that knows no "µ" or "×"
+            encoding = sys.stdout.encoding
+            sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        sys.stdout.flush()
+    except OSError as error:
+        _forget_stdout()
+        if not isinstance(error, BrokenPipeError):
+            raise InputError(f"the output cannot be written: {error.strerror or error}") from error
+
+
+def _forget_stdout() -> None:
+    """Send what is still buffered nowhere, so that Python does not try it again at its end."""
+    with suppress(OSError, ValueError):  # not a file
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

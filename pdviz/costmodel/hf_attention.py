@@ -1,0 +1,173 @@
+"""From fields and family traits to the attention of one kind of layer."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pdviz.costmodel.architecture import Attention, Matrix
+from pdviz.costmodel.hf_fields import MOST_HEADS, MOST_TOKENS, Fields
+from pdviz.costmodel.hf_traits import Family, on
+
+HEADS = ("num_attention_heads", "n_head", "n_heads")
+KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "attn_config.kv_n_heads")
+
+
+def heads_of(fields: Fields, family: Family) -> tuple[int, int]:
+    """(query heads, KV heads); the latter divide the former."""
+    heads = fields.count(*HEADS, most=MOST_HEADS)
+    if family.kv_heads is not None:
+        kv_heads = family.kv_heads(fields, heads)
+    else:
+        found = fields.count_or_none(*KV_HEADS, most=MOST_HEADS)
+        if found is None and not family.kv_as_queries:
+            fields.require(*KV_HEADS)
+        kv_heads = found or heads
+    if heads % kv_heads:
+        raise fields.error(
+            f"{fields.label('num_attention_heads')} must be a multiple of "
+            f"the {kv_heads} KV heads, got {heads}"
+        )
+    return heads, kv_heads
+
+
+def head_width(fields: Fields, hidden: int, heads: int) -> int:
+    """The width of one head: the file's own, else hidden / heads."""
+    width = fields.count_or_none("head_dim", "kv_channels", "attention_head_dim")
+    if width is not None:
+        return width
+    if hidden % heads:
+        raise fields.error(
+            f"{fields.label('head_dim')} is missing and hidden size {hidden} is not "
+            f"a multiple of {heads} heads"
+        )
+    return hidden // heads
+
+
+def grouped_attention(fields: Fields, family: Family, hidden: int) -> Attention:
+    """Multi-head, grouped-query or multi-query attention over the whole context."""
+    heads, kv_heads = heads_of(fields, family)
+    width = head_width(fields, hidden, heads)
+    queries = heads * (2 if on(family.gated_output, fields) else 1)
+    norm = family.qk_norm if isinstance(family.qk_norm, str) else family.qk_norm(fields)
+    norms = {"none": 0, "head": 2 * width, "heads": (heads + kv_heads) * width, "shift": 4 * width}
+    return Attention(
+        kind="full",
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=width,
+        value_head_dim=width,
+        matrices=(
+            Matrix("qkv", hidden, (queries + 2 * kv_heads) * width, on(family.qkv_bias, fields)),
+            Matrix("attention output", heads * width, hidden, on(family.output_bias, fields)),
+        ),
+        cache_elements=2 * kv_heads * width,
+        vectors=norms[norm] + (heads if on(family.sinks, fields) else 0),
+    )
+
+
+def latent_attention(fields: Fields, family: Family, hidden: int) -> Attention:
+    """Multi-head latent attention (DeepSeek-V2 report, arXiv 2405.04434, section 2.1).
+
+    A token caches one latent and one rotary key for all heads together, so ``kv_heads`` is 1.
+    """
+    heads = fields.count(*HEADS, most=MOST_HEADS)
+    latent = fields.count("kv_lora_rank")
+    rotary = fields.count("qk_rope_head_dim")
+    plain = fields.count("qk_nope_head_dim")
+    value = fields.count("v_head_dim")
+    low_rank = fields.count_or_none("q_lora_rank")
+    bias = on(family.qkv_bias, fields)
+    if low_rank is None:
+        query: tuple[Matrix, ...] = (Matrix("q", hidden, heads * (plain + rotary)),)
+    else:
+        query = (
+            Matrix("q_down", hidden, low_rank, bias),
+            Matrix("q_up", low_rank, heads * (plain + rotary)),
+        )
+    return Attention(
+        kind="latent",
+        query_heads=heads,
+        kv_heads=1,
+        head_dim=plain + rotary,
+        value_head_dim=value,
+        matrices=(
+            *query,
+            Matrix("kv_down", hidden, latent + rotary, bias),
+            Matrix("kv_up", latent, heads * (plain + value)),
+            Matrix("attention output", heads * value, hidden, on(family.output_bias, fields)),
+        ),
+        cache_elements=latent + rotary,
+        vectors=latent + (low_rank or 0),
+    )
+
+
+def attention_of(fields: Fields, family: Family, hidden: int, kind: str) -> Attention | None:
+    """The attention of layers of that kind; None for "none"."""
+    if kind == "none":
+        return None
+    if kind == "recurrent":
+        if family.recurrent is None:
+            raise fields.error("layers with a recurrent state are not modelled for this family")
+        return family.recurrent(fields, hidden)
+    if family.attention is not None:
+        found = family.attention(fields, hidden, kind)
+    elif on(family.latent, fields):
+        if kind != "full":
+            raise fields.error(f"{kind} windows on latent attention are not modelled here")
+        found = latent_attention(fields, family, hidden)
+    else:
+        found = grouped_attention(fields, family, hidden)
+    if kind == "full":
+        return found
+    name = "sliding_window" if kind == "sliding" else "attention_chunk_size"
+    return msgspec.structs.replace(found, kind=kind, window_tokens=fields.count(name, most=MOST_TOKENS))
+
+
+def mimo_v2(fields: Fields, hidden: int, kind: str) -> Attention:
+    """MiMo-V2: windowed layers have heads of their own, values are narrower than keys, sinks by kind."""
+    prefix = "swa_" if kind == "sliding" else ""
+    heads = fields.count(prefix + "num_attention_heads", most=MOST_HEADS)
+    kv_heads = fields.count(prefix + "num_key_value_heads", most=MOST_HEADS)
+    width, value = fields.count(prefix + "head_dim"), fields.count(prefix + "v_head_dim")
+    sinks = f"add_{'swa' if prefix else 'full'}_attention_sink_bias"
+    bias = fields.flag("attention_bias", False)
+    return Attention(
+        kind="full",
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=width,
+        value_head_dim=value,
+        matrices=(
+            Matrix("qkv", hidden, heads * width + kv_heads * (width + value), bias),
+            Matrix("attention output", heads * value, hidden),
+        ),
+        cache_elements=kv_heads * (width + value),
+        vectors=heads if fields.flag(sinks, bool(prefix)) else 0,
+    )
+
+
+def gemma4(fields: Fields, hidden: int, kind: str) -> Attention:
+    """Gemma 4: full layers have wider and fewer KV heads, and may compute values from keys.
+
+    Keys and values are cached apart even so, since only keys are rotated.
+    """
+    heads = fields.count("num_attention_heads", most=MOST_HEADS)
+    shared = kind == "full" and fields.flag("attention_k_eq_v", False)
+    kv_heads = fields.count(
+        "num_global_key_value_heads" if shared else "num_key_value_heads", most=MOST_HEADS
+    )
+    width = fields.count("global_head_dim" if kind == "full" else "head_dim")
+    bias = fields.flag("attention_bias", False)
+    return Attention(
+        kind="full",
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=width,
+        value_head_dim=width,
+        matrices=(
+            Matrix("qkv", hidden, (heads + (1 if shared else 2) * kv_heads) * width, bias),
+            Matrix("attention output", heads * width, hidden, bias),
+        ),
+        cache_elements=2 * kv_heads * width,
+        vectors=2 * width,
+    )

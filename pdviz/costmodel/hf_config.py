@@ -1,0 +1,125 @@
+"""A Hugging Face config.json read into an Architecture, every count exact.
+
+``read_config`` finds the language model (nested or not), its family's row in the table, and builds
+embedding, layers and head from the file's own fields. What the file leaves open and what was
+assumed is said in ``notes``; what the checkpoint holds beside the language model in ``left_out``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pdviz.costmodel.architecture import Architecture, Matrix
+from pdviz.costmodel.hf_families import FAMILIES
+from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
+from pdviz.costmodel.hf_generic import llama_like, not_understood, refuse
+from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
+from pdviz.costmodel.hf_traits import Family, on
+from pdviz.costmodel.quantisation import read_quantisation
+from pdviz.errors import InputError
+
+_NESTS = ("text_config", "llm_config", "language_config")
+_CONTEXT = (
+    "max_position_embeddings",
+    "n_positions",
+    "max_seq_len",
+    "seq_length",
+    "max_sequence_length",
+    "n_ctx",
+)
+_BESIDE = {
+    "vision_config": "a vision tower and its projector",
+    "vision_tower": "a vision tower and its projector",
+    "visual": "a vision tower and its projector",
+    "audio_config": "an audio tower",
+}
+
+
+def _language_model(outer: Fields) -> Fields:
+    """The object that describes the language model."""
+    for name in _NESTS:
+        if isinstance(outer.raw(name), Mapping):
+            return outer.child(name)
+    return outer
+
+
+def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
+    kind = inner.text("model_type") or outer.text("model_type")
+    if kind is None:
+        raise outer.error("model_type is missing, expected the family's name, such as llama")
+    refuse(inner, kind)
+    return kind, FAMILIES[kind] if kind in FAMILIES else llama_like(inner, kind)
+
+
+def _tied(outer: Fields, inner: Fields, family: Family) -> bool:
+    for fields in (outer, inner):
+        if fields.has("tie_word_embeddings"):
+            return fields.flag("tie_word_embeddings", family.tied)
+    return family.tied
+
+
+def _left_out(outer: Fields, inner: Fields, family: Family) -> list[str]:
+    found = {text: None for name, text in _BESIDE.items() if outer.has(name)}
+    if not found and outer.nested(inner) and "ForConditionalGeneration" in shown(outer.raw("architectures")):
+        found = {_BESIDE["vision_config"]: None}
+    names = [*found, *family.left_out]
+    modules = inner.number("num_nextn_predict_layers", "mtp_num_hidden_layers", default=0, most=64)
+    if modules:
+        names.append(f"{modules} multi-token prediction {'module' if modules == 1 else 'modules'}")
+    return names
+
+
+def read_config(config: object, name: str, where: str = "config.json") -> Architecture:
+    """The architecture that a decoded config.json describes.
+
+    ``name`` is the model's name for people, ``where`` names the file in error messages.
+    Raises InputError, with one sentence that names the field, where the file cannot be read.
+    """
+    if not isinstance(config, Mapping):
+        raise InputError(f"{where}: expected a JSON object, got {shown(config)}")
+    outer = Fields(config, where)
+    inner = _language_model(outer)
+    kind, family = _family(outer, inner)
+    inner = inner.with_defaults(family.defaults)
+    hidden = inner.count(*HIDDEN)
+    vocabulary = (
+        inner.count("padded_vocab_size") if inner.has("padded_vocab_size") else inner.count("vocab_size")
+    )
+    runs = read_layers(inner, family, hidden)
+
+    width = inner.count_or_none("word_embed_proj_dim") or hidden
+    extra: tuple[Matrix, ...] = ()
+    if width != hidden:
+        extra = (Matrix("embedding projection", width, hidden), Matrix("head projection", hidden, width))
+    norm = norm_parameters(norm_kind(inner, family), hidden)
+    vectors = norm * (on(family.final_norm, inner) + on(family.embedding_norm, inner))
+    head = None
+    if not _tied(outer, inner, family):
+        head = Matrix("head", width, vocabulary, on(family.head_bias, inner))
+    context = None
+    for spelling in _CONTEXT:
+        context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
+    left_out = _left_out(outer, inner, family)
+    notes = [*family.notes, *inner.assumptions()]
+    notes += [text for field, text in family.absent.items() if not inner.present(field)]
+    if kind not in FAMILIES and (strange := not_understood(inner)):
+        notes.append(f"Fields that were left aside and may matter: {', '.join(strange)}.")
+    if left_out:
+        notes.append(f"Not counted, since a decode pass does not run it: {', '.join(left_out)}.")
+    return Architecture(
+        name=name,
+        family=kind,
+        hidden=hidden,
+        vocabulary=vocabulary,
+        max_context_tokens=context,
+        runs=runs,
+        embedding=Matrix("embedding", vocabulary, width),
+        head=head,
+        positions=0 if family.positions is None else family.positions(inner),
+        vectors=vectors,
+        extra=extra,
+        published_dtype=inner.text("torch_dtype", "dtype") or outer.text("torch_dtype", "dtype"),
+        notes=tuple(notes),
+        left_out=tuple(left_out),
+        quantisation=read_quantisation(inner) or read_quantisation(outer),
+    )

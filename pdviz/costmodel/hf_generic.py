@@ -1,0 +1,151 @@
+"""Families that no table row describes: read as Llama-like where the fields allow it, else refused.
+
+A guess is only made from fields that say what they mean, and it is said in the notes. Fields that
+speak of layers of another kind are a reason to refuse, never to guess.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pdviz.costmodel.hf_attention import HEADS, KV_HEADS
+from pdviz.costmodel.hf_fields import Fields
+from pdviz.costmodel.hf_traits import (
+    EXPERTS,
+    SHARED,
+    WIDTH,
+    Family,
+    Mixture,
+    after_dense,
+    flag,
+    shared_count,
+    shared_width,
+    stepped,
+    window_tokens,
+)
+
+#: Known families that are not modelled, and why.
+REFUSED = {
+    "gemma3n": "its layers share KV caches and take inputs of their own",
+    "gemma3n_text": "its layers share KV caches and take inputs of their own",
+    "gemma4_unified": "its layers differ in ways that are not published as fields",
+    "mllama": "some layers attend to an image",
+    "mllama_text_model": "some layers attend to an image",
+    "deepseek_v32": "an indexer picks which tokens each query attends to",
+    "glm_moe_dsa": "an indexer picks which tokens each query attends to",
+    "deepseek_v4": "its compressed attention caches are not published as fields",
+    "nemotron-nas": "every layer has a shape of its own",
+    "rwkv": "its recurrent layers are not modelled",
+    "mamba2": "its recurrent layers are not modelled",
+    "falcon_mamba": "its recurrent layers are not modelled",
+    "falcon_h1": "attention and recurrent mixers share a layer",
+    "bamba": "its recurrent layers are not modelled",
+    "zamba": "its recurrent layers are not modelled",
+    "zamba2": "its recurrent layers are not modelled",
+    "recurrent_gemma": "its recurrent layers are not modelled",
+    "granitemoehybrid": "its recurrent layers are not modelled",
+    "kimi_linear": "its recurrent layers are not modelled",
+    "lfm2": "its convolution layers are not modelled",
+    "lfm2_moe": "its convolution layers are not modelled",
+    "longcat_flash": "some experts are empty and layers have two attentions",
+    "gpt_neo": "its local attention is spelled in a way that is not modelled",
+    "t5": "it has an encoder",
+    "bart": "it has an encoder",
+    "whisper": "it has an encoder",
+    "bert": "it is an encoder",
+    "roberta": "it is an encoder",
+    "modernbert": "it is an encoder",
+}
+
+_OTHER_LAYERS = re.compile(
+    r"mamba|ssm|rwkv|linear_(attn|attention|key|value|num|conv)|lightning|(^|_)conv(_|$)|hybrid|swa_|"
+    r"(^|_)index_(topk|head|n_heads)|kv_shared|share_kv|per_layer|block_configs|latent_size|"
+    r"share_expert|shared_intermediate|dense_intermediate|global_head_dim|compress|recurrent|altup|laurel|cross_attention_(layers|freq)|zero_expert"
+)
+_HARMLESS = re.compile(
+    r"token|_id$|_ids$|eps|rope|rotary|theta|std|range|drop|version|temperature|scal|max_|min_|top_k|top_p|"
+    r"beam|loss|coef|norm_topk|factor|n_group|topk_group|pretraining|label|hash|base|length|size_per|"
+    r"architectures|act|cap|multiplier|init"
+)
+
+
+def refuse(fields: Fields, kind: str) -> None:
+    """Raise where the family is known not to be modelled, or the fields say so."""
+    if fields.raw("is_encoder_decoder") is True:
+        raise fields.error(f'family "{kind[:60]}" is not modelled: it has an encoder')
+    if kind in REFUSED:
+        raise fields.error(f'family "{kind[:60]}" is not modelled: {REFUSED[kind]}')
+
+
+def _windows(fields: Fields, layers: int) -> list[str]:
+    if window_tokens(fields) is None or fields.flag("use_sliding_window", False) is False:
+        return ["full"] * layers
+    return ["sliding"] * layers
+
+
+def _shared(fields: Fields, width: int) -> int:
+    return shared_count(fields, width) if fields.has(*SHARED) else 0
+
+
+def _sparse(fields: Fields, layers: int) -> list[bool]:
+    if fields.has("first_k_dense_replace", "moe_layer_freq", "mlp_layer_types"):
+        return after_dense(fields, layers)
+    return [True] * layers
+
+
+def _mixture(fields: Fields) -> Mixture | None:
+    if not fields.has(*EXPERTS):
+        return None
+    own = fields.has("shared_expert_intermediate_size")
+    return Mixture(
+        width=("moe_intermediate_size",) if fields.has("moe_intermediate_size") else WIDTH,
+        shared=shared_width("shared_expert_intermediate_size") if own else _shared,
+        sparse=stepped if fields.has("decoder_sparse_step") else _sparse,
+    )
+
+
+def llama_like(fields: Fields, kind: str) -> Family:
+    """A row for an unknown family, from what its fields say."""
+    strange = sorted(n for n in fields.names() if _OTHER_LAYERS.search(n) and fields.raw(n))
+    if strange:
+        raise fields.error(
+            f'family "{kind[:60]}" is not known, and {fields.label(strange[0][:60])} speaks of parts '
+            "that a Llama-like model has not"
+        )
+    fields.count(*HEADS)
+    fields.count(*KV_HEADS)
+    biases = [n for n in ("attention_bias", "qkv_bias", "use_qkv_bias", "add_qkv_bias") if fields.has(n)]
+    bias = biases[0] if biases else "attention_bias"
+    norms = [n for n in ("use_qk_norm", "qk_norm", "qk_layernorm") if fields.raw(n) is True]
+    said = [f"QK norms as {norms[0]} says"] if norms else ["no QK norms"]
+    said.append(f"attention biases as {bias} says" if biases else "no attention biases")
+    if not fields.has("tie_word_embeddings"):
+        said.append("head tied to the embedding, as Hugging Face assumes where a file does not say")
+    if window_tokens(fields) is not None and not fields.has("use_sliding_window", "layer_types"):
+        said.append("sliding_window left aside")
+    return Family(
+        tied=True,
+        qkv_bias=flag(bias, False),
+        output_bias=flag("attention_bias", False),
+        mlp_bias=flag("mlp_bias", False),
+        qk_norm="head" if norms else "none",
+        latent=fields.has("kv_lora_rank"),
+        mixers=_windows,
+        mixture=_mixture,
+        notes=(
+            f'Family "{kind[:60]}" is not known: read as a Llama-like model (gated MLP, RMS norms, '
+            f"{', '.join(said)}).",
+        ),
+    )
+
+
+def not_understood(fields: Fields) -> list[str]:
+    """Numbers and lists in the file that were not asked for and may matter."""
+    return sorted(
+        name[:40]
+        for name in fields.names()
+        if name not in fields.asked
+        and not _HARMLESS.search(name)
+        and not name.startswith("_")
+        and type(fields.raw(name)) in (int, list)
+    )

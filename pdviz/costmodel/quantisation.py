@@ -1,0 +1,242 @@
+"""How a checkpoint's weights are stored: ``quantization_config`` read into a small description.
+
+Methods: fp8 (DeepSeek, Qwen, MiniMax), compressed-tensors (llm-compressor), modelopt (NVFP4 and FP8),
+awq, gptq, bitsandbytes and mxfp4 (gpt-oss). Anything else is refused by name.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from pdviz.costmodel.hf_fields import Fields, shown
+
+#: Part of the model -> how modules of it are named in checkpoints.
+_PARTS = (
+    ("shared", re.compile(r"shared_expert")),
+    ("experts", re.compile(r"experts|block_sparse_moe(?!\.gate)")),
+    (
+        "router",
+        re.compile(r"mlp\.gate(\b|$)|block_sparse_moe\.gate|router|moe\.gate|(^|\.)gate($|\*)|mixer\.gate"),
+    ),
+    ("attention", re.compile(r"attn|attention")),
+    ("feed_forward", re.compile(r"(mlp|feed_forward|ffn)[.*$]*$")),
+    ("dense", re.compile(r"mlp|feed_forward|ffn")),
+    ("head", re.compile(r"lm_head|output_layer|embed_out")),
+    ("embedding", re.compile(r"embed_tokens|wte|word_embeddings")),
+)
+_ELSEWHERE = re.compile(
+    r"vision|visual|vit\b|image|audio|projector|mm_|mtp|norm|eh_proj|embed_vision|correction"
+)
+_LAYER = re.compile(r"(?:layers|h|blocks)\\?\.(\d+)(?!\d)")
+_MODULE = re.compile(r"(?:^|[.*\\])([a-z0-9_]+_proj[a-z_]*|wq_?[ab]?|wo|wkv[_ab]*|qkv|out_proj|dense)$")
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """A part left in the published 16-bit format.
+
+    ``part`` is "attention", "dense", "shared", "experts", "router", "head", "embedding", or
+    "feed_forward" for whatever a layer has of the four in the middle. ``layer`` is None for every
+    layer; ``module`` None for the whole part.
+    """
+
+    part: str
+    layer: int | None = None
+    module: str | None = None
+
+
+class Quantisation(msgspec.Struct, frozen=True):
+    """The stored form of weight matrices.
+
+    ``bits`` are those of one weight. A scale of ``scale_bits`` covers ``group`` weights along the
+    inputs (0: the whole row) of ``rows`` outputs (0: all of them, together with ``group`` 0 one
+    scale a matrix). ``zero_bits`` are those of a zero point beside each scale, ``index_bits`` those
+    of an index for each input row, ``module_bits`` those of further scales of a whole matrix.
+    Second-level scales of bitsandbytes (1 in 16,384 weights) are left out. ``kept`` lists what stays
+    at 16 bit.
+    """
+
+    method: str
+    bits: int
+    group: int = 0
+    rows: int = 1
+    scale_bits: int = 16
+    zero_bits: int = 0
+    index_bits: int = 0
+    module_bits: int = 0
+    format: str = "int"
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """For people: "fp8, blocks of 128 x 128"."""
+        if self.rows > 1 and self.group:
+            return f"{self.method} {self.format}{self.bits}, blocks of {self.rows} x {self.group}"
+        if self.group:
+            return f"{self.method} {self.format}{self.bits}, groups of {self.group}"
+        where = "row" if self.rows == 1 else "matrix"
+        return f"{self.method} {self.format}{self.bits}, one scale a {where}"
+
+
+def kept_parts(names: list[object], fields: Fields, name: str) -> tuple[Kept, ...]:
+    """What a list of module names or patterns leaves at 16 bit; towers and norms do not matter here."""
+    found: dict[Kept, None] = {}
+    for entry in names:
+        if not isinstance(entry, str):
+            raise fields.error(f"{fields.label(name)} must hold module names, got {shown(entry)}")
+        text = entry[:200].removeprefix("re:")
+        layer = _LAYER.search(text)
+        number = int(layer.group(1)) if layer is not None and len(layer.group(1)) < 6 else None
+        if text in ("Linear", "") or _ELSEWHERE.search(text):
+            continue
+        part = next((part for part, pattern in _PARTS if pattern.search(text)), None)
+        if part is not None:
+            module = _MODULE.search(text.rstrip(".*$"))
+            found[Kept(part, number, module.group(1) if module is not None else None)] = None
+        elif number is not None and text.rstrip(".*$").endswith(str(number)):
+            found |= {Kept(part, number): None for part in ("attention", "feed_forward")}
+    return tuple(found)
+
+
+def _kept(fields: Fields, name: str, always: tuple[str, ...]) -> tuple[Kept, ...]:
+    listed = kept_parts(fields.entries(name) or [], fields, name)
+    return tuple(dict.fromkeys((*(Kept(part) for part in always), *listed)))
+
+
+_ALWAYS = ("embedding", "router")
+_WITH_HEAD = ("embedding", "router", "head")
+
+
+def _fp8(fields: Fields) -> Quantisation:
+    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    block = fields.entries("weight_block_size")
+    if block is None:
+        return Quantisation("fp8", 8, rows=0, scale_bits=32, format="fp", kept=kept)
+    if len(block) != 2 or any(type(side) is not int or not 0 < side <= 65_536 for side in block):
+        raise fields.error(
+            f"{fields.label('weight_block_size')} must be two whole numbers, got {shown(block)}"
+        )
+    rows, group = (side for side in block if isinstance(side, int))
+    return Quantisation("fp8", 8, group=group, rows=rows, scale_bits=32, format="fp", kept=kept)
+
+
+def _bits(fields: Fields, *names: str, allowed: tuple[int, ...]) -> int:
+    bits = fields.count(*names)
+    if bits not in allowed:
+        words = ", ".join(str(n) for n in allowed)
+        raise fields.error(f"{fields.label(names[0])} must be one of {words}, got {bits}")
+    return bits
+
+
+def _group(fields: Fields, *names: str) -> int:
+    """The group size; 0 (a whole row) for -1."""
+    if any(fields.raw(name) == -1 for name in names):
+        return 0
+    return fields.count(*names)
+
+
+def _awq(fields: Fields) -> Quantisation:
+    bits = _bits(fields, "bits", "w_bit", allowed=(4, 8))
+    zero = bits if fields.flag("zero_point", True) else 0
+    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    return Quantisation("awq", bits, _group(fields, "group_size", "q_group_size"), zero_bits=zero, kept=kept)
+
+
+def _gptq(fields: Fields) -> Quantisation:
+    bits = _bits(fields, "bits", allowed=(2, 3, 4, 8))
+    always = _ALWAYS if fields.flag("lm_head", False) else _WITH_HEAD
+    kept = _kept(fields, "modules_in_block_to_not_quantize", always)
+    # Kernels store a zero point even for symmetric weights, and the group of each input row.
+    return Quantisation("gptq", bits, _group(fields, "group_size"), zero_bits=bits, index_bits=32, kept=kept)
+
+
+def _bitsandbytes(fields: Fields) -> Quantisation:
+    kept = _kept(fields, "llm_int8_skip_modules", _WITH_HEAD)
+    four, eight = fields.flag("load_in_4bit", False), fields.flag("load_in_8bit", False)
+    if four == eight:
+        raise fields.error(
+            f"{fields.label('load_in_4bit')} and {fields.label('load_in_8bit')}: exactly one must be true"
+        )
+    if eight:
+        return Quantisation("bitsandbytes", 8, scale_bits=32, kept=kept)
+    scale = 8 if fields.flag("bnb_4bit_use_double_quant", False) else 32
+    kind = fields.text("bnb_4bit_quant_type") or "fp4"
+    return Quantisation("bitsandbytes", 4, 64, scale_bits=scale, format=kind.rstrip("4")[:8], kept=kept)
+
+
+def _mxfp4(fields: Fields) -> Quantisation:
+    always = ("embedding", "router", "head", "attention", "dense", "shared")
+    kept = _kept(fields, "modules_to_not_convert", always)
+    return Quantisation("mxfp4", 4, 32, scale_bits=8, format="fp", kept=kept)
+
+
+def _groups(fields: Fields, method: str) -> Quantisation:
+    """compressed-tensors and modelopt: ``config_groups`` with one scheme for weights."""
+    ignored = "ignore" if fields.has("ignore") else "exclude_modules"
+    kept = _kept(fields, ignored, ("embedding",))
+    if not fields.has("config_groups"):
+        algorithm = fields.text("quant_algo")
+        if algorithm == "FP8":
+            return Quantisation(method, 8, rows=0, scale_bits=32, module_bits=32, format="fp", kept=kept)
+        if algorithm == "NVFP4":
+            return Quantisation(method, 4, 16, scale_bits=8, module_bits=64, format="fp", kept=kept)
+        raise fields.error(f"{fields.label('quant_algo')} must be FP8 or NVFP4, got {shown(algorithm)}")
+    found: dict[Quantisation, None] = {}
+    groups = fields.child("config_groups")
+    for name in groups.names():
+        weights = groups.child(name).child("weights")
+        bits = _bits(weights, "num_bits", allowed=(4, 8))
+        kind = weights.text("type") or "int"
+        if kind not in ("int", "float"):
+            raise weights.error(f"{weights.label('type')} must be int or float, got {shown(kind)}")
+        strategy = weights.text("strategy") or ("group" if weights.has("group_size") else "tensor")
+        if strategy not in ("tensor", "channel", "group", "block", "tensor_group"):
+            raise weights.error(f"{weights.label('strategy')} {shown(strategy)} is not known")
+        size, rows, scale, further = 0, 1, 16, 0
+        if strategy == "tensor":
+            rows, scale = 0, 32
+        elif strategy == "block":
+            rows, size = _block(weights)
+        elif strategy in ("group", "tensor_group"):
+            size = weights.count("group_size")
+            if kind == "float" and bits == 4:
+                scale, further = 8, 64
+        zero = bits if kind == "int" and not weights.flag("symmetric", True) else 0
+        form = "fp" if kind == "float" else "int"
+        found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept)] = None
+    if len(found) != 1:
+        raise fields.error(
+            f"{fields.label('config_groups')} must hold one format for all weights, got {len(found)}"
+        )
+    return next(iter(found))
+
+
+def _block(weights: Fields) -> tuple[int, int]:
+    block = weights.entries("block_structure")
+    if block is None or len(block) != 2:
+        raise weights.error(
+            f"{weights.label('block_structure')} must be two whole numbers, got {shown(block)}"
+        )
+    rows, size = block
+    if type(rows) is not int or type(size) is not int or not (0 < rows <= 65_536 and 0 < size <= 65_536):
+        raise weights.error(
+            f"{weights.label('block_structure')} must be two whole numbers, got {shown(block)}"
+        )
+    return rows, size
+
+
+def read_quantisation(fields: Fields) -> Quantisation | None:
+    """The description of ``quantization_config``; None where the file has none."""
+    if not fields.has("quantization_config"):
+        return None
+    inner = fields.child("quantization_config")
+    method = inner.text("quant_method")
+    if method is None:
+        raise inner.error(f"{inner.label('quant_method')} is missing, expected a method such as fp8 or awq")
+    simple = {"fp8": _fp8, "awq": _awq, "gptq": _gptq, "bitsandbytes": _bitsandbytes, "mxfp4": _mxfp4}
+    if method in simple:
+        return simple[method](inner)
+    if method in ("compressed-tensors", "modelopt"):
+        return _groups(inner, method)
+    raise inner.error(f'{inner.label("quant_method")} "{method[:40]}" is not a method that is modelled')

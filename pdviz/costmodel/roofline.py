@@ -1,0 +1,104 @@
+"""Time from FLOPs and bytes: the roofline of some accelerators working as one.
+
+The cost of a pass carries its reason (both times and which of them limits), so that no view has to
+work it out again. Source of the model: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from pdviz.costmodel.accelerator import Accelerator
+
+COMPUTE, BANDWIDTH = "compute", "bandwidth"
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """``accelerators`` equal accelerators, their peaks and bandwidths added, nothing lost between them.
+
+    ``peak_flops_per_s`` is dense and in ``math_dtype``; the efficiencies are the shares of peak
+    and of bandwidth that kernels reach.
+    """
+
+    name: str
+    accelerators: int
+    math_dtype: str
+    peak_flops_per_s: float
+    bandwidth_bytes_per_s: float
+    compute_efficiency: float
+    bandwidth_efficiency: float
+
+    @classmethod
+    def of(
+        cls,
+        accelerator: Accelerator,
+        accelerators: int,
+        math_dtype: str,
+        compute_efficiency: float,
+        bandwidth_efficiency: float,
+    ) -> Machine:
+        """``accelerators`` of one kind, multiplying in ``math_dtype``."""
+        return cls(
+            accelerator.name,
+            accelerators,
+            math_dtype,
+            accelerators * accelerator.peak_flops_per_s[math_dtype],
+            accelerators * accelerator.memory_bandwidth_bytes_per_s,
+            compute_efficiency,
+            bandwidth_efficiency,
+        )
+
+    @property
+    def ridge_flops_per_byte(self) -> float:
+        """Arithmetic intensity at which peak compute and peak bandwidth take equally long."""
+        return self.peak_flops_per_s / self.bandwidth_bytes_per_s
+
+    @property
+    def achievable_ridge_flops_per_byte(self) -> float:
+        """The same with both efficiencies: where a pass really changes its bound."""
+        return (self.peak_flops_per_s * self.compute_efficiency) / (
+            self.bandwidth_bytes_per_s * self.bandwidth_efficiency
+        )
+
+    def compute_s(self, flops: float) -> float:
+        """Seconds that the multiplications take; works on arrays too."""
+        return flops / (self.compute_efficiency * self.peak_flops_per_s)
+
+    def bandwidth_s(self, bytes_moved: float) -> float:
+        """Seconds that the memory traffic takes; works on arrays too."""
+        return bytes_moved / (self.bandwidth_efficiency * self.bandwidth_bytes_per_s)
+
+    def cost(self, tokens: int, flops: float, bytes_moved: float) -> PassCost:
+        """The cost of a pass over ``tokens`` new tokens: the longer of its two times."""
+        compute_s, bandwidth_s = self.compute_s(flops), self.bandwidth_s(bytes_moved)
+        time_s = max(compute_s, bandwidth_s)
+        return PassCost(
+            tokens=tokens,
+            flops=flops,
+            bytes=bytes_moved,
+            compute_s=compute_s,
+            bandwidth_s=bandwidth_s,
+            time_s=time_s,
+            bound=COMPUTE if compute_s >= bandwidth_s else BANDWIDTH,
+            compute_utilisation=flops / (time_s * self.peak_flops_per_s),
+            bandwidth_utilisation=bytes_moved / (time_s * self.bandwidth_bytes_per_s),
+        )
+
+
+class PassCost(msgspec.Struct, frozen=True):
+    """What one pass costs and why. Utilisations are shares of the *peak*, not of what is achievable."""
+
+    tokens: int
+    flops: float
+    bytes: float
+    compute_s: float
+    bandwidth_s: float
+    time_s: float
+    bound: str
+    compute_utilisation: float
+    bandwidth_utilisation: float
+
+    @property
+    def intensity_flops_per_byte(self) -> float:
+        """Arithmetic intensity."""
+        return self.flops / self.bytes

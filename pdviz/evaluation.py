@@ -1,0 +1,211 @@
+"""From a scenario to everything that is shown: names looked up, the cost model asked once."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pdviz.catalogue import Catalogue, default_catalogue
+from pdviz.costmodel.accelerator import Accelerator
+from pdviz.costmodel.architecture import Architecture
+from pdviz.costmodel.dtypes import DTYPES, math_dtype
+from pdviz.costmodel.memory import Memory
+from pdviz.costmodel.passes import IDEAL, ModelCost
+from pdviz.costmodel.request import (
+    RequestCost,
+    cost_request,
+    crossover_prompt_tokens,
+    half_speed_context_tokens,
+    request_memory,
+)
+from pdviz.costmodel.roofline import Machine, PassCost
+from pdviz.scenario import Scenario
+from pdviz.units import plural, size
+
+
+class Result(msgspec.Struct, frozen=True):
+    """What a scenario costs, with the reasons. Times in seconds from the start of prefill.
+
+    ``warnings`` are sentences about what would not work as asked (memory, context length);
+    ``notes`` say what was assumed.
+    """
+
+    scenario: Scenario
+    architecture: Architecture
+    accelerator: Accelerator
+    model: ModelCost
+    machine: Machine
+    request: RequestCost
+    memory: Memory
+    crossover_prompt_tokens: int | None
+    half_speed_context_tokens: float | None
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def ttft_s(self) -> float:
+        return self.request.ttft_s
+
+    @property
+    def itl_s(self) -> float | None:
+        return self.request.itl_s
+
+    @property
+    def e2e_s(self) -> float:
+        return self.request.e2e_s
+
+    @property
+    def decode_share(self) -> float:
+        return self.request.decode_share
+
+    @property
+    def prefill(self) -> PassCost:
+        return self.request.prefill
+
+    @property
+    def decode(self) -> PassCost | None:
+        """The first decode step; None where one token is asked for."""
+        return self.request.pass_cost(1) if self.request.train.steps else None
+
+    @property
+    def decode_last(self) -> PassCost | None:
+        return self.request.pass_cost(self.request.train.steps) if self.request.train.steps else None
+
+    @property
+    def streams(self) -> int:
+        """Sequences that decode together."""
+        return 1 + self.scenario.others
+
+    @property
+    def tokens_per_s_stream(self) -> float | None:
+        """Streaming speed that one user sees: 1 / ITL."""
+        return 1 / self.request.itl_s if self.request.itl_s else None
+
+    @property
+    def tokens_per_s_total(self) -> float | None:
+        """Streaming speed of all sequences together."""
+        speed = self.tokens_per_s_stream
+        return speed * self.streams if speed else None
+
+
+def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
+    """Everything that follows from ``scenario``.
+
+    Raises InputError for an unknown model or accelerator, and for a weight format that the
+    accelerator has no rate for. What does not fit is no error: it is computed and warned about.
+    """
+    catalogue = catalogue or default_catalogue()
+    architecture = catalogue.architecture(scenario.model)
+    accelerator = catalogue.accelerator(scenario.accelerator)
+    math = math_dtype(scenario.weights_dtype, accelerator.peak_flops_per_s, accelerator.name)
+    ideal = scenario.fidelity == IDEAL
+    machine = Machine.of(
+        accelerator,
+        scenario.accelerators,
+        math,
+        1.0 if ideal else scenario.compute_efficiency,
+        1.0 if ideal else scenario.bandwidth_efficiency,
+    )
+    model = _model_cost(architecture, scenario.weights_dtype, scenario.kv_dtype, scenario.fidelity)
+    request = cost_request(
+        model,
+        machine,
+        prompt_tokens=scenario.prompt_tokens,
+        output_tokens=scenario.output_tokens,
+        others=scenario.others,
+        others_context_tokens=scenario.others_context_tokens,
+        cached_tokens=scenario.cached_tokens,
+    )
+    memory = request_memory(
+        model,
+        accelerator.memory_bytes * scenario.accelerators,
+        prompt_tokens=scenario.prompt_tokens,
+        output_tokens=scenario.output_tokens,
+        others=scenario.others,
+        others_context_tokens=scenario.others_context_tokens,
+        accelerators=scenario.accelerators,
+    )
+    return Result(
+        scenario=scenario,
+        architecture=architecture,
+        accelerator=accelerator,
+        model=model,
+        machine=machine,
+        request=request,
+        memory=memory,
+        crossover_prompt_tokens=crossover_prompt_tokens(model, machine, scenario.cached_tokens),
+        half_speed_context_tokens=half_speed_context_tokens(model, scenario.others),
+        warnings=_warnings(scenario, architecture, accelerator, memory),
+        notes=_notes(scenario, architecture, accelerator, math),
+    )
+
+
+_cache: dict[tuple[int, str, str, str], ModelCost] = {}
+
+
+def _model_cost(architecture: Architecture, weights: str, kv: str, fidelity: str) -> ModelCost:
+    """The same ModelCost for the same inputs: its sums over layers are then made once."""
+    key = (id(architecture), weights, kv, fidelity)
+    found = _cache.get(key)
+    if found is None or found.architecture is not architecture:
+        if len(_cache) > 64:
+            _cache.clear()
+        found = _cache[key] = ModelCost(architecture, weights, kv, fidelity)
+    return found
+
+
+def _warnings(
+    scenario: Scenario, architecture: Architecture, accelerator: Accelerator, memory: Memory
+) -> tuple[str, ...]:
+    found = []
+    where = f"{scenario.accelerators} × {accelerator.name}"
+    if not memory.weights_fit:
+        found.append(
+            f"Does not fit: the weights take {size(memory.weights_bytes)} and {where} has "
+            f"{size(memory.capacity_bytes - memory.reserve_bytes)} to give; "
+            f"{size(-memory.free_bytes)} is missing with the KV cache."
+        )
+    elif not memory.fits:
+        room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes
+        found.append(
+            f"Does not fit: the KV cache of {plural(memory.sequences, 'sequence')} grows to "
+            f"{size(memory.kv_bytes)} and the weights leave {size(room)}; "
+            f"{size(-memory.free_bytes)} is missing."
+        )
+    limit = architecture.max_context_tokens
+    longest = scenario.prompt_tokens + scenario.output_tokens
+    if limit is not None and longest > limit:
+        found.append(
+            f"Beyond the model's context: prompt and output are {longest:,} tokens, "
+            f"{architecture.name} was made for {limit:,}."
+        )
+    others = scenario.others_context_tokens
+    if limit is not None and others is not None and scenario.others and others > limit:
+        found.append(
+            f"Beyond the model's context: the others hold {others:,} tokens each, "
+            f"{architecture.name} was made for {limit:,}."
+        )
+    return tuple(found)
+
+
+def _notes(
+    scenario: Scenario, architecture: Architecture, accelerator: Accelerator, math: str
+) -> tuple[str, ...]:
+    notes = list(architecture.notes)
+    if scenario.accelerators > 1:
+        notes.append(
+            f"{scenario.accelerators} accelerators count as {scenario.accelerators} times the compute and "
+            "bandwidth; communication between them is not counted."
+        )
+    heads = {a.kv_heads for _, a in architecture.attentions() if a.cache_elements}
+    if any(h % scenario.accelerators for h in heads):
+        notes.append(
+            f"The KV heads ({', '.join(map(str, sorted(heads)))}) do not divide among "
+            f"{scenario.accelerators} accelerators, so some are kept more than once: counted in memory, "
+            "not in time."
+        )
+    if math != scenario.weights_dtype:
+        notes.append(
+            f"{DTYPES[scenario.weights_dtype].title} weights are converted to {DTYPES[math].title} to be "
+            f"multiplied on {accelerator.name}."
+        )
+    return tuple(notes)

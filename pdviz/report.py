@@ -1,0 +1,397 @@
+"""Words and tables: a result for a terminal, for a program, and short texts for labels.
+
+Pure: every function takes values and returns text or plain JSON. Numbers become text through
+``pdviz.units`` only; JSON holds SI units, unscaled.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from pdviz import units
+from pdviz.catalogue import Catalogue, ModelEntry
+from pdviz.costmodel.accelerator import Accelerator
+from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.memory import RESERVE_SHARE
+from pdviz.costmodel.passes import IDEAL, ModelCost
+from pdviz.costmodel.request import CROSSOVER_LIMIT_TOKENS
+from pdviz.costmodel.roofline import PassCost
+from pdviz.errors import InputError
+from pdviz.evaluation import Result
+from pdviz.names import normalised
+from pdviz.scenario import Scenario, to_keys
+
+WIDTH = 96
+BOUND_WORDS = {"compute": "compute", "bandwidth": "memory bandwidth"}
+DETAILS_LIMIT = 3  # up to so many entries are listed with their sources
+
+Json = dict[str, Any]
+Row = tuple[str, ...]
+T = TypeVar("T", bound=ModelEntry | Accelerator)
+
+
+# --- short texts -----------------------------------------------------------------------------------
+
+
+def title(result: Result) -> str:
+    """Model and machine: "Llama 3.1 8B on 2 × H100 SXM"."""
+    several = f"{units.count(result.machine.accelerators)} × " if result.machine.accelerators > 1 else ""
+    return f"{result.architecture.name} on {several}{result.accelerator.name}"
+
+
+def request_text(scenario: Scenario) -> str:
+    """What is asked for: "512 prompt tokens (256 cached), 128 output tokens, 63 others alongside"."""
+    prompt = units.plural(scenario.prompt_tokens, "prompt token")
+    if scenario.cached_tokens:
+        prompt += f" ({units.count(scenario.cached_tokens)} cached)"
+    text = f"{prompt}, {units.plural(scenario.output_tokens, 'output token')}"
+    if scenario.others:
+        text += f", {units.plural(scenario.others, 'other')} alongside"
+        if scenario.others_context_tokens is not None:
+            text += f" at {units.plural(scenario.others_context_tokens, 'token')} each"
+    return text
+
+
+def fidelity_text(result: Result) -> str:
+    """Which cost model answered, and what it assumed."""
+    if result.scenario.fidelity == IDEAL:
+        return "Ideal, the speed of light: exact operations, nothing lost. No engine can be faster."
+    compute, bandwidth = result.machine.compute_efficiency, result.machine.bandwidth_efficiency
+    return (
+        f"Textbook estimate, not a measurement: assumes that kernels reach {units.percent(compute)} of peak "
+        f"compute and {units.percent(bandwidth)} of memory bandwidth."
+    )
+
+
+def bound_text(cost: PassCost) -> str:
+    """What a pass is limited by: "limited by memory bandwidth"."""
+    return f"limited by {BOUND_WORDS.get(cost.bound, cost.bound)}"
+
+
+def crossover_text(result: Result) -> str:
+    """From which prompt length on prefill is limited by compute."""
+    tokens, cached = result.crossover_prompt_tokens, result.scenario.cached_tokens
+    if tokens is None:
+        limit = units.count(CROSSOVER_LIMIT_TOKENS)
+        return f"none below {limit} tokens: prefill is limited by memory bandwidth"
+    if tokens == cached + 1:
+        return "none: prefill is limited by compute at any length"
+    reads = f"the weights and {units.count(cached)} cached tokens" if cached else "the weights, once"
+    return (
+        f"{units.plural(tokens, 'prompt token')}; a shorter prompt takes as long as it takes to read {reads}"
+    )
+
+
+def half_speed_text(result: Result) -> str:
+    """At which context a decode step reads as much KV cache as weights."""
+    tokens = result.half_speed_context_tokens
+    if tokens is None:
+        return "none: the KV cache of this model does not grow"
+    limit = result.architecture.max_context_tokens
+    beyond = f" (the model was made for {units.count(limit)})" if limit is not None and tokens > limit else ""
+    each = " of each sequence" if result.streams > 1 else ""
+    context = f"{units.plural(max(round(tokens), 1), 'token')} of context{each}{beyond}"
+    return f"{context}; there a decode step reads as many bytes of KV cache as of weights"
+
+
+def memory_text(result: Result) -> str:
+    """Whether it fits, and by how much: "fits, 60.8 GB free"."""
+    amount = units.size(abs(result.memory.free_bytes))
+    return f"fits, {amount} free" if result.memory.fits else f"does not fit, {amount} is missing"
+
+
+# --- estimate --------------------------------------------------------------------------------------
+
+
+_FIGURES = ("ttft_s", "itl_s", "e2e_s", "decode_share", "tokens_per_s_stream", "tokens_per_s_total")
+_PASS = ("time_s", "flops", "bytes", "bound", "compute_utilisation", "bandwidth_utilisation")
+_MEMORY = ("weights_bytes", "kv_bytes", "reserve_bytes", "free_bytes", "capacity_bytes", "fits")
+
+
+def _values(thing: object, names: Row) -> Json:
+    return {name: getattr(thing, name) for name in names}
+
+
+def _pass_json(cost: PassCost | None) -> Json | None:
+    return None if cost is None else _values(cost, (*_PASS, "intensity_flops_per_byte"))
+
+
+def estimate_json(result: Result) -> Json:
+    """The result as plain JSON in SI units: what ``pdviz estimate --json`` prints.
+
+    Without decode steps "decode", "decode_last", "itl_s" and the streaming speeds are None.
+    """
+    return {
+        "scenario": to_keys(result.scenario),
+        "fidelity": result.scenario.fidelity,
+        **_values(result, _FIGURES),
+        "ridge_flops_per_byte": result.machine.ridge_flops_per_byte,
+        **_values(result, ("crossover_prompt_tokens", "half_speed_context_tokens")),
+        "prefill": _pass_json(result.prefill),
+        "decode": _pass_json(result.decode),
+        "decode_last": _pass_json(result.decode_last),
+        "memory": _values(result.memory, _MEMORY),
+        "model": {
+            **_values(result.architecture, ("name", "parameters", "active_parameters")),
+            "kv_bytes_per_token": result.model.kv_bytes_per_token,
+        },
+        "warnings": list(result.warnings),
+        "notes": list(result.notes),
+    }
+
+
+def estimate_text(result: Result) -> str:
+    """The result as a table to read: what ``pdviz estimate`` prints."""
+    scenario, machine = result.scenario, result.machine
+    weights, math = DTYPES[scenario.weights_dtype].title, DTYPES[machine.math_dtype].title
+    formats = f"{weights} weights{'' if math == weights else f' multiplied in {math}'}"
+    formats += f", {DTYPES[scenario.kv_dtype].title} KV cache"
+    parts = [_paragraph(warning, "WARNING  ", " " * 9) for warning in result.warnings]
+    if parts:
+        parts.append("")
+    parts += [title(result), _paragraph(request_text(scenario)), formats, _paragraph(fidelity_text(result))]
+    for lines in (_headline_lines, _pass_lines, _machine_lines, _memory_lines):
+        parts += ["", *lines(result)]
+    if result.notes:
+        parts += ["", *(_paragraph(note, "Note: ", " " * 6) for note in result.notes)]
+    return "\n".join(parts) + "\n"
+
+
+def _headline_lines(result: Result) -> list[str]:
+    ttft, e2e = units.duration(result.ttft_s), units.duration(result.e2e_s)
+    rows = [("Time to first token", ttft, bound_text(result.prefill))]
+    itl, first, last = result.itl_s, result.decode, result.decode_last
+    speed, total = result.tokens_per_s_stream, result.tokens_per_s_total
+    if itl is None or first is None or last is None or speed is None or total is None:
+        rows.append(("Inter-token latency", "-", "one token is asked for, nothing is decoded"))
+        rows.append(("End to end", e2e, "prefill only"))
+        return _aligned(rows, "<><")
+    bound = bound_text(first)
+    if last.bound != first.bound:
+        bound += f", in the end by {BOUND_WORDS.get(last.bound, last.bound)}"
+    rows.append(("Inter-token latency (mean)", units.duration(itl), bound))
+    rows.append(("End to end", e2e, f"{units.percent(result.decode_share)} of it decoding"))
+    alone = "of one stream"
+    if result.streams > 1:
+        alone += f"; {units.significant(total)} of all {units.count(result.streams)} together"
+    rows.append(("Tokens per second", units.significant(speed), alone))
+    return _aligned(rows, "<><")
+
+
+def _pass_lines(result: Result) -> list[str]:
+    names = ("Prefill", "First decode", "Last decode")
+    costs = [c for c in (result.prefill, result.decode, result.decode_last) if c is not None]
+    rows: list[Row] = [
+        ("", *names[: len(costs)]),
+        ("Time", *(units.duration(c.time_s) for c in costs)),
+        ("Limited by", *(c.bound for c in costs)),
+        ("New tokens", *(units.count(c.tokens) for c in costs)),
+        ("Arithmetic", *(units.si(c.flops, "FLOP") for c in costs)),
+        ("Memory traffic", *(units.size(c.bytes) for c in costs)),
+        ("FLOPs per byte", *(units.significant(c.intensity_flops_per_byte) for c in costs)),
+        ("Compute used, of peak", *(units.percent(c.compute_utilisation) for c in costs)),
+        ("Bandwidth used, of peak", *(units.percent(c.bandwidth_utilisation) for c in costs)),
+    ]
+    return _aligned(rows, "<" + ">" * len(costs))
+
+
+def _machine_lines(result: Result) -> list[str]:
+    machine = result.machine
+    peak = f"{units.si(machine.peak_flops_per_s, 'FLOP/s')} {DTYPES[machine.math_dtype].title}"
+    ridge = f"{units.significant(machine.ridge_flops_per_byte)} FLOPs per byte"
+    ridge += f" ({peak} over {units.si(machine.bandwidth_bytes_per_s, 'B/s')})"
+    if machine.achievable_ridge_flops_per_byte != machine.ridge_flops_per_byte:
+        ridge += f"; {units.significant(machine.achievable_ridge_flops_per_byte)} as assumed"
+    rows = (("Ridge", ridge), ("Crossover", crossover_text(result)), ("Half speed", half_speed_text(result)))
+    return [_paragraph(text, f"{label:<13}", " " * 13) for label, text in rows]
+
+
+def _memory_lines(result: Result) -> list[str]:
+    memory, model = result.memory, result.architecture
+    weights = f"{units.parameters(model.parameters)} parameters"
+    if model.active_parameters != model.parameters:
+        weights += f", {units.parameters(model.active_parameters)} active for a token"
+    kv = (
+        f"{units.binary_size(result.model.kv_bytes_per_token)} a token, "
+        f"{units.plural(memory.sequences, 'sequence')} of "
+        f"{'up to ' if result.scenario.others_context_tokens and result.scenario.others else ''}"
+        f"{units.plural(memory.longest_context_tokens, 'token')}"
+    )
+    reserve = f"{units.percent(RESERVE_SHARE)} kept for activations, workspace and the runtime"
+    rows = [
+        ("Memory", units.size(memory.capacity_bytes), memory_text(result)),
+        ("  weights", units.size(memory.weights_bytes), weights),
+        ("  KV cache", units.size(memory.kv_bytes), kv),
+        ("  reserve", units.size(memory.reserve_bytes), reserve),
+    ]
+    return _aligned(rows, "<><")
+
+
+# --- catalogue -------------------------------------------------------------------------------------
+
+
+def _found(entries: tuple[T, ...], find: Callable[[str], T], search: str) -> list[T]:
+    """Entries whose names hold every word of ``search``; where none does, what ``find`` makes of it."""
+    words = [normalised(word) for word in search.split()]
+    if not words:
+        return list(entries)
+    found = []
+    for entry in entries:
+        names = [normalised(n) for n in (entry.id, entry.name, *entry.aliases, getattr(entry, "vendor", ""))]
+        if all(any(word in name for name in names) for word in words):
+            found.append(entry)
+    return found if found and any(words) else [find(search)]
+
+
+def _plain(entry: ModelEntry | Accelerator) -> Json:
+    return msgspec.json.decode(msgspec.json.encode(entry), type=Json)
+
+
+def _model_json(catalogue: Catalogue, entry: ModelEntry) -> Json:
+    found: Json = {**_plain(entry), "problem": None}
+    del found["config"]
+    try:
+        model = catalogue.architecture(entry.name)
+    except InputError as error:
+        return {**found, "problem": str(error)}
+    cost = ModelCost(model, "bf16", "bf16")
+    return {
+        **found,
+        **_values(model, ("family", "layers", "hidden", "vocabulary", "max_context_tokens")),
+        **_values(model, ("parameters", "active_parameters")),
+        "weights_bytes_bf16": cost.stored_weights_bytes,
+        "kv_bytes_per_token_bf16": cost.kv_bytes_per_token,
+        "notes": list(model.notes),
+        "left_out": list(model.left_out),
+    }
+
+
+def models_json(catalogue: Catalogue, search: str = "") -> Json:
+    """The models that ``search`` finds, in SI units, with what was published and where.
+
+    A model whose configuration is not supported says so in "problem" and has no figures. Raises
+    InputError (the three nearest names) where nothing is found.
+    """
+    found = _found(catalogue.models, catalogue.model, search)
+    return {"models": [_model_json(catalogue, entry) for entry in found]}
+
+
+def models_table(catalogue: Catalogue, search: str = "") -> str:
+    """The models that ``search`` finds, one a line; a few are followed by their sources."""
+    found = models_json(catalogue, search)["models"]
+    head: Row = ("Model", "Parameters", "Active", "Layers", "BF16 weights", "BF16 KV a token", "Context")
+    lines = _aligned([head, *(_model_row(model) for model in found)], "<>>>>>>")
+    for model in found if len(found) <= DETAILS_LIMIT else ():
+        published = model["published_parameters"]
+        lines += ["", model["name"], *_detail("also found as", ", ".join((model["id"], *model["aliases"])))]
+        lines += _detail("not usable", model["problem"])
+        if published is not None:
+            lines += _detail("published", f"{units.count(published)} parameters, {model['published_where']}")
+        lines += _detail("configuration from", model["source"])
+        lines += _detail("note", model["note"], *model.get("notes", ()))
+        lines += _detail("not counted", ", ".join(model.get("left_out", ())))
+    return "\n".join(lines) + "\n"
+
+
+def _model_row(model: Json) -> Row:
+    if model["problem"] is not None:
+        return (model["name"], *("-" * 6))
+    total, active, limit = model["parameters"], model["active_parameters"], model["max_context_tokens"]
+    return (
+        model["name"],
+        units.parameters(total),
+        units.parameters(active) if active != total else "all",
+        units.count(model["layers"]),
+        units.size(model["weights_bytes_bf16"]),
+        units.binary_size(model["kv_bytes_per_token_bf16"]),
+        units.count(limit) if limit is not None else "-",
+    )
+
+
+def accelerators_json(catalogue: Catalogue, search: str = "") -> Json:
+    """The accelerators that ``search`` finds, in SI units, with sources and rejected figures.
+
+    Raises InputError (the three nearest names) where nothing is found.
+    """
+    found = []
+    for accelerator in _found(catalogue.accelerators, catalogue.accelerator, search):
+        ridges = {d: accelerator.ridge_flops_per_byte(d) for d in accelerator.peak_flops_per_s}
+        found.append({**_plain(accelerator), "ridge_flops_per_byte": ridges})
+    return {"accelerators": found}
+
+
+def accelerators_table(catalogue: Catalogue, search: str = "") -> str:
+    """The accelerators that ``search`` finds, one a line; a few are followed by their sources."""
+    found = _found(catalogue.accelerators, catalogue.accelerator, search)
+    head: Row = (
+        "Accelerator",
+        "Memory",
+        "Bandwidth",
+        "16-bit FLOP/s",
+        "FP8 FLOP/s",
+        "Ridge",
+        "Power",
+        "Figures",
+    )
+    lines = _aligned([head, *(_accelerator_row(accelerator) for accelerator in found)], "<>>>>>><")
+    for a in found if len(found) <= DETAILS_LIMIT else ():
+        peaks = (f"{dtype.upper()} {units.si(peak, 'FLOP/s')}" for dtype, peak in a.peak_flops_per_s.items())
+        lines += ["", a.name, *_detail("also found as", ", ".join((a.id, *a.aliases)))]
+        lines += _detail("dense peaks", ", ".join(peaks))
+        lines += _detail(
+            "memory", ", ".join(filter(None, (units.binary_size(a.memory_bytes), a.memory_basis)))
+        )
+        if a.link_bytes_per_s is not None:
+            speed = f"{units.si(a.link_bytes_per_s, 'B/s')} one way"
+            lines += _detail("link", "; ".join(filter(None, (f"{a.link}, {speed}", a.link_note))))
+        lines += _detail("source", *a.sources)
+        lines += _detail("rejected", *(f"{r.value}, {r.where}: {r.reason}" for r in a.rejected))
+        lines += _detail("note", *a.notes)
+    return "\n".join(lines) + "\n"
+
+
+def _accelerator_row(a: Accelerator) -> Row:
+    peaks = a.peak_flops_per_s
+    wide = next((d for d in ("bf16", "fp16") if d in peaks), None)
+    return (
+        a.name,
+        units.size(a.memory_bytes),
+        units.si(a.memory_bandwidth_bytes_per_s, "B/s"),
+        units.si(peaks[wide], "") if wide else "-",
+        units.si(peaks["fp8"], "") if "fp8" in peaks else "-",
+        units.significant(a.ridge_flops_per_byte(wide)) if wide else "-",
+        units.si(a.power_w, "W") if a.power_w is not None else "-",
+        a.confidence,
+    )
+
+
+# --- layout ----------------------------------------------------------------------------------------
+
+
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[µmkMGTP]?(?:B|s|W|FLOP)\b))")
+
+
+def _paragraph(text: str, first: str = "", later: str = "") -> str:
+    """Wrapped text; a number and its unit stay on one line."""
+    glued = _BEFORE_UNIT.sub("\xa0", text)
+    lines = textwrap.wrap(glued, WIDTH - len(later), break_on_hyphens=False, break_long_words=False)
+    return "\n".join((later if number else first) + line for number, line in enumerate(lines)).replace(
+        "\xa0", " "
+    )
+
+
+def _detail(label: str, *texts: str | None) -> list[str]:
+    """A labelled paragraph below a table for each text that is not empty."""
+    return [_paragraph(f"{label}: {text}", "  ", " " * 6) for text in texts if text]
+
+
+def _aligned(rows: Sequence[Row], align: str) -> list[str]:
+    """Rows as lines, columns as wide as their widest cell; ``align`` holds "<" or ">" for each."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    layout = "   ".join(f"{{:{side}{width}}}" for side, width in zip(align, widths, strict=True))
+    return [layout.format(*row).rstrip() for row in rows]

@@ -1,0 +1,132 @@
+"""Colour roles as plain text. Two hues carry meaning and nothing else may use them.
+
+Orange is compute, blue is memory bandwidth; they differ in lightness too and every use is named in
+words beside it. Text roles keep 4.5:1 on the surfaces they stand on.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Theme(msgspec.Struct, frozen=True):
+    """Role -> #rrggbb. ``veil`` dims what has not been played yet: (colour, opacity)."""
+
+    name: str
+    is_dark: bool
+    window: str
+    surface: str
+    raised: str
+    line: str
+    grid: str
+    text: str
+    muted: str
+    faint: str
+    accent: str
+    on_accent: str
+    compute: str
+    compute_text: str
+    on_compute: str
+    compute_soft: str
+    bandwidth: str
+    bandwidth_text: str
+    on_bandwidth: str
+    bandwidth_soft: str
+    memory_weights: str
+    memory_kv: str
+    warning: str
+    warning_soft: str
+    veil_opacity: float
+
+    def bound(self, bound: str) -> str:
+        """The fill of what ``bound`` limits."""
+        return self.compute if bound == "compute" else self.bandwidth
+
+    def bound_text(self, bound: str) -> str:
+        return self.compute_text if bound == "compute" else self.bandwidth_text
+
+    def bound_soft(self, bound: str) -> str:
+        return self.compute_soft if bound == "compute" else self.bandwidth_soft
+
+    def on_bound(self, bound: str) -> str:
+        return self.on_compute if bound == "compute" else self.on_bandwidth
+
+
+DARK = Theme(
+    name="dark",
+    is_dark=True,
+    window="#0d1015",
+    surface="#151920",
+    raised="#1f2530",
+    line="#2a313d",
+    grid="#222833",
+    text="#f2f5f9",
+    muted="#a9b3c1",
+    faint="#8791a0",
+    accent="#f2f5f9",
+    on_accent="#12161c",
+    compute="#ff9f40",
+    compute_text="#ffa64d",
+    on_compute="#1c0f00",
+    compute_soft="#57391a",
+    bandwidth="#4cc2ff",
+    bandwidth_text="#5fc8ff",
+    on_bandwidth="#001a29",
+    bandwidth_soft="#173f57",
+    memory_weights="#8b95a5",
+    memory_kv="#5fd38a",
+    warning="#f5d90a",
+    warning_soft="#332f10",
+    veil_opacity=0.55,
+)
+
+LIGHT = Theme(
+    name="light",
+    is_dark=False,
+    window="#f3f5f8",
+    surface="#ffffff",
+    raised="#eef1f5",
+    line="#d7dde5",
+    grid="#e8ecf1",
+    text="#141a22",
+    muted="#4d5866",
+    faint="#636e7c",
+    accent="#141a22",
+    on_accent="#ffffff",
+    compute="#d96c00",
+    compute_text="#b05200",
+    on_compute="#1c0f00",
+    compute_soft="#fbe0c6",
+    bandwidth="#0a74c4",
+    bandwidth_text="#0a68b0",
+    on_bandwidth="#ffffff",
+    bandwidth_soft="#cfe7f8",
+    memory_weights="#6b7686",
+    memory_kv="#2f9e5d",
+    warning="#7a5d00",
+    warning_soft="#fff4c2",
+    veil_opacity=0.58,
+)
+
+PRINT = msgspec.structs.replace(
+    LIGHT, name="print", window="#ffffff", raised="#f4f4f4", line="#bfc5cd", veil_opacity=0.0
+)
+
+THEMES: dict[str, Theme] = {theme.name: theme for theme in (DARK, LIGHT, PRINT)}
+
+
+def _linear(channel: int) -> float:
+    value = channel / 255
+    return value / 12.92 if value <= 0.04045 else ((value + 0.055) / 1.055) ** 2.4
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance of #rrggbb (WCAG 2.2)."""
+    red, green, blue = (_linear(int(colour[i : i + 2], 16)) for i in (1, 3, 5))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast ratio of two colours (WCAG 2.2), 1 to 21."""
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)

@@ -1,0 +1,132 @@
+"""What is remembered between runs: theme, window, speed, the last scenario. One JSON file.
+
+A damaged file is set aside, a damaged entry is dropped with a sentence; the rest keeps working.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import msgspec
+
+from pdviz.errors import InputError
+from pdviz.scenario import Scenario, from_keys, to_keys
+
+FILE = "settings.json"
+THEME_CHOICES = ("system", "dark", "light")
+
+
+class Settings(msgspec.Struct, frozen=True):
+    """``window`` is x, y, width, height of the last normal window, or None."""
+
+    theme: str = "system"
+    rate: float = 0.1
+    loops: bool = True
+    window: tuple[int, int, int, int] | None = None
+    maximised: bool = False
+    scenario: Scenario | None = None
+
+
+def _theme(value: Any) -> str:
+    if value not in THEME_CHOICES:
+        raise InputError(f"must be one of {', '.join(THEME_CHOICES)}, got {value!r}")
+    return str(value)
+
+
+def _rate(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-5 <= value <= 100:
+        raise InputError(f"must be a number from 0.00001 to 100, got {value!r}")
+    return float(value)
+
+
+def _flag(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise InputError(f"must be true or false, got {value!r}")
+    return value
+
+
+def _window(value: Any) -> tuple[int, int, int, int] | None:
+    if value is None:
+        return None
+    whole = isinstance(value, list) and len(value) == 4 and all(type(n) is int for n in value)
+    if not whole or not all(-(10**5) < n < 10**5 for n in value) or min(value[2:]) < 1:
+        raise InputError(f"must be four whole numbers (x, y, width, height), got {value!r}")
+    return tuple(value)
+
+
+def _scenario(value: Any) -> Scenario | None:
+    if value is None:
+        return None
+    if not isinstance(value, dict):
+        raise InputError(f"must be an object of scenario keys, got {value!r}")
+    return from_keys(value, "scenario")
+
+
+_READERS = {
+    "theme": _theme,
+    "rate": _rate,
+    "loops": _flag,
+    "window": _window,
+    "maximised": _flag,
+    "scenario": _scenario,
+}
+
+
+def load(folder: str) -> tuple[Settings, list[str]]:
+    """The settings kept in ``folder``, and a sentence for everything that could not be used."""
+    path = os.path.join(folder, FILE)
+    try:
+        with open(path, "rb") as file:
+            data = json.loads(file.read().decode("utf-8"))
+        if not isinstance(data, dict):
+            raise ValueError("the top level must be an object")
+    except FileNotFoundError:
+        return Settings(), []
+    except OSError as error:
+        return Settings(), [f"{FILE}: it cannot be read ({error.strerror}); standard settings are used."]
+    except (ValueError, RecursionError) as error:
+        return Settings(), [_set_aside(path, str(error))]
+    problems, values = [], {}
+    for key, value in data.items():
+        if key not in _READERS:
+            problems.append(f'{FILE}: unknown key "{key}" is ignored, expected one of {", ".join(_READERS)}.')
+            continue
+        try:
+            values[key] = _READERS[key](value)
+        except InputError as error:
+            problems.append(f"{FILE}: {key} {error}; the standard value is used.")
+    return Settings(**values), problems
+
+
+def _set_aside(path: str, reason: str) -> str:
+    kept = path + ".damaged"
+    try:
+        os.replace(path, kept)
+    except OSError:
+        return f"{FILE}: it is not valid JSON ({reason}); standard settings are used."
+    return f"{FILE}: it is not valid JSON ({reason}); it was set aside as {FILE}.damaged and standard settings are used."
+
+
+def save(folder: str, settings: Settings) -> str | None:
+    """Writes the settings, all or nothing; a sentence where that failed."""
+    data = msgspec.structs.asdict(settings)
+    data["scenario"] = to_keys(settings.scenario) if settings.scenario is not None else None
+    path = os.path.join(folder, FILE)
+    try:
+        os.makedirs(folder, exist_ok=True)
+        with open(path + ".new", "w", encoding="utf-8") as file:
+            json.dump(data, file, indent=1)
+        os.replace(path + ".new", path)
+    except OSError as error:
+        return f"{FILE}: it cannot be written ({error.strerror}); settings will be forgotten."
+    return None
+
+
+def forget(folder: str) -> None:
+    """Removes the settings file."""
+    import contextlib
+
+    with contextlib.suppress(OSError):
+        os.remove(os.path.join(folder, FILE))

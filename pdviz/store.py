@@ -1,0 +1,124 @@
+"""The one QObject that holds the scenario. Edits of one turn of the event loop become one change."""
+
+from __future__ import annotations
+
+from time import monotonic
+
+import msgspec
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from pdviz.catalogue import Catalogue
+from pdviz.errors import InputError
+from pdviz.evaluation import Result, evaluate
+from pdviz.scenario import BY_NAME, Scenario, changed, edit
+
+GESTURE_S = 0.7
+HISTORY_LIMIT = 500
+
+
+class ScenarioStore(QObject):
+    """Scenario, result and history.
+
+    ``changed(result, names)`` comes once for all edits of a turn. ``failed(sentence)`` comes where an
+    edit cannot be carried out; the scenario then stays what it was. Edits of the same fields in
+    quick succession (a drag) are one step of undo.
+    """
+
+    changed = Signal(object, object)
+    failed = Signal(str)
+
+    def __init__(self, scenario: Scenario, catalogue: Catalogue, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.catalogue = catalogue
+        self.result: Result = evaluate(scenario, catalogue)
+        self._now = scenario
+        self._past: list[Scenario] = []
+        self._future: list[Scenario] = []
+        self._gesture: tuple[frozenset[str], float] = (frozenset(), 0.0)
+        self._flush = QTimer(self)
+        self._flush.setSingleShot(True)
+        self._flush.setInterval(0)
+        self._flush.timeout.connect(self.flush)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The newest scenario, evaluated or not."""
+        return self._now
+
+    @property
+    def can_undo(self) -> bool:
+        return bool(self._past)
+
+    @property
+    def can_redo(self) -> bool:
+        return bool(self._future)
+
+    def edit(self, **values: object) -> None:
+        """Sets fields from text or numbers. Raises InputError for a value that the field refuses.
+
+        A prompt shorter than its cached prefix shortens the prefix with it.
+        """
+        parsed = {name: BY_NAME[name].parse(value) for name, value in values.items()}
+        prompt = parsed.get("prompt_tokens", self._now.prompt_tokens)
+        if "cached_tokens" not in parsed and self._now.cached_tokens >= prompt:
+            parsed["cached_tokens"] = prompt - 1
+        self.put(edit(self._now, **parsed), gesture=True)
+
+    def put(self, scenario: Scenario, gesture: bool = False) -> None:
+        """Makes ``scenario`` the present one. A ``gesture`` joins the edit just before it."""
+        names = changed(self._now, scenario)
+        if not names:
+            return
+        now = monotonic()
+        fields, when = self._gesture
+        if not (gesture and self._past and names == fields and now - when < GESTURE_S):
+            self._past.append(self._now)
+            del self._past[:-HISTORY_LIMIT]
+        self._gesture = (names if gesture else frozenset(), now)
+        self._future.clear()
+        self._now = scenario
+        self._flush.start()
+
+    def undo(self) -> None:
+        """Back to the scenario before the last edit."""
+        self._travel(self._past, self._future)
+
+    def redo(self) -> None:
+        self._travel(self._future, self._past)
+
+    def _travel(self, source: list[Scenario], target: list[Scenario]) -> None:
+        if source:
+            target.append(self._now)
+            self._now = source.pop()
+            self._gesture = (frozenset(), 0.0)
+            self._flush.start()
+
+    @Slot()
+    def flush(self) -> None:
+        """Evaluates what has changed, now."""
+        self._flush.stop()
+        shown = self.result.scenario
+        names = changed(shown, self._now)
+        if not names:
+            return
+        try:
+            result = evaluate(self._now, self.catalogue)
+        except InputError as error:
+            self._now = shown
+            if self._past and self._past[-1] == shown:
+                self._past.pop()
+            self.failed.emit(str(error))
+            self.changed.emit(self.result, names)
+            return
+        self.result = result
+        self.changed.emit(result, names)
+
+
+def with_names(scenario: Scenario, catalogue: Catalogue) -> Scenario:
+    """``scenario`` with model and accelerator under their catalogue names. Raises InputError."""
+    named: Scenario = msgspec.structs.replace(
+        scenario,
+        model=catalogue.model(scenario.model).name,
+        accelerator=catalogue.accelerator(scenario.accelerator).name,
+    )
+    return named

@@ -1,0 +1,1 @@
+"""Everything that paints or is clicked. Paint functions take any QPaintDevice and know no widget."""

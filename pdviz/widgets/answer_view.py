@@ -1,0 +1,111 @@
+"""What the user sees: tokens of the answer appearing at their true moments."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+
+from pdviz.evaluation import Result
+from pdviz.scene.answer import Page, answer_page
+from pdviz.scene.geometry import Box
+from pdviz.scene.theme import Theme
+from pdviz.units import count, duration
+from pdviz.widgets.paint import draw_card, draw_round_box, draw_text
+from pdviz.widgets.palette import colour, text_width
+from pdviz.widgets.view import PaintedView
+
+WORD_SIZE, ROW_HEIGHT = 16.0, 32.0
+
+
+def answer_rows(card: Box, scale: float) -> int:
+    """How many rows of words a card of that height holds."""
+    return max(int((card.h - 48 * scale) / (ROW_HEIGHT * scale)), 1)
+
+
+def page_for(card: Box, shown: int, total: int, scale: float) -> Page:
+    """The page with the newest token."""
+    size = WORD_SIZE * scale
+    return answer_page(
+        shown,
+        total,
+        card.w - 32 * scale,
+        answer_rows(card, scale),
+        6 * scale,
+        6 * scale,
+        lambda word: text_width(word, size),
+    )
+
+
+def status_words(result: Result, shown: int) -> str:
+    """How far the answer is."""
+    total = result.request.passes
+    if shown == 0:
+        return f"waiting for the first token, {duration(result.ttft_s)} after the prompt arrives"
+    return f"{count(shown)} of {count(total)} tokens"
+
+
+def paint_answer(
+    p: QPainter, card: Box, page: Page, shown: int, result: Result, theme: Theme, scale: float
+) -> None:
+    """The page with ``shown`` tokens of the answer written."""
+    draw_card(p, card, theme, scale)
+    head = Box(card.x + 16 * scale, card.y + 11 * scale, card.w - 32 * scale, 20 * scale)
+    draw_text(p, head, "What the user sees", theme.muted, 13.5 * scale)
+    draw_text(p, head, status_words(result, shown), theme.muted, 13 * scale, False, "right")
+    size, index = WORD_SIZE * scale, page.first
+    y = head.bottom + 7 * scale
+    bounds: dict[int, str] = {}
+    for row in page.rows:
+        for x, width, word in row:
+            box = Box(head.x + x, y, width, (ROW_HEIGHT - 5) * scale)
+            if index < shown:
+                bound = bounds.get(index) or result.request.pass_cost(index).bound
+                bounds[index] = bound
+                draw_round_box(p, box, theme.bound_soft(bound), 4 * scale)
+                draw_text(p, box, word, theme.text, size, False, "center")
+            else:
+                draw_text(p, box, word, theme.line, size, False, "center")
+            index += 1
+        y += ROW_HEIGHT * scale
+
+
+class AnswerView(PaintedView):
+    """Shows the tokens that have appeared."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("What the user sees")
+        self._result: Result | None = None
+        self._shown = -1
+        self._page: Page | None = None
+
+    def show_tokens(self, result: Result, shown: int) -> None:
+        """``shown`` tokens of the answer to ``result``'s request."""
+        if result is not self._result or shown != self._shown:
+            page = self._page
+            old = self._result
+            if old is None or old.request.passes != result.request.passes or page is None:
+                self._page = None
+            elif not page.first < max(shown, 1) <= page.first + page.tokens:
+                self._page = None
+            self._result, self._shown = result, shown
+            self.update()
+
+    def spoken(self) -> str:
+        return status_words(self._result, self._shown) if self._result is not None else ""
+
+    def look_changed(self) -> None:
+        self._page = None
+
+    def resizeEvent(self, event: object) -> None:
+        self._page = None
+
+    def paint(self, p: QPainter, dirty: QRect) -> None:
+        p.fillRect(self.rect(), colour(self.theme.window))
+        if self._result is None:
+            return
+        card = Box(0, 0, self.width(), self.height())
+        if self._page is None:
+            self._page = page_for(card, self._shown, self._result.request.passes, self.scale)
+        paint_answer(p, card, self._page, self._shown, self._result, self.theme, self.scale)

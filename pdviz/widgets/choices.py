@@ -1,0 +1,189 @@
+"""The list that a picker opens: searchable where it is long, made when it is first shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QFrame,
+    QLineEdit,
+    QListWidget,
+    QListWidgetItem,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from pdviz.scene.geometry import Box
+from pdviz.scene.theme import Theme
+from pdviz.widgets.paint import draw_text, elided
+from pdviz.widgets.palette import colour, font, qt_palette
+
+SEARCH_FROM = 10
+SHOWN_ROWS = 9
+DETAIL = Qt.ItemDataRole.UserRole + 1
+KEY = Qt.ItemDataRole.UserRole
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """``key`` is what is chosen; ``words`` are further texts that a search finds it by."""
+
+    key: str
+    title: str
+    detail: str = ""
+    words: str = ""
+
+
+def matching(choices: tuple[Choice, ...], search: str) -> list[Choice]:
+    """Choices in which every word of ``search`` occurs, titles first."""
+    words = search.lower().replace("-", " ").split()
+
+    def text(choice: Choice) -> str:
+        return f"{choice.title} {choice.words} {choice.detail}".lower().replace("-", " ")
+
+    found = [c for c in choices if all(word in text(c) for word in words)]
+    return sorted(found, key=lambda c: not all(word in c.title.lower() for word in words))
+
+
+class _Row(QStyledItemDelegate):
+    """Title and, below it, the detail."""
+
+    def __init__(self, theme: Theme, scale: float, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme, self._scale = theme, scale
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        return QSize(100, round((46 if index.data(DETAIL) else 32) * self._scale))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        theme, s = self._theme, self._scale
+        area: QRectF = QRectF(option.rect)  # type: ignore[attr-defined]
+        state = option.state  # type: ignore[attr-defined]
+        if state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(area, colour(theme.line))
+        box = Box(area.x() + 12 * s, area.y(), area.width() - 24 * s, area.height())
+        detail = index.data(DETAIL)
+        title = Box(box.x, box.y + (5 * s if detail else 0), box.w, 20 * s if detail else box.h)
+        draw_text(painter, title, elided(index.data(), 14 * s, True, box.w), theme.text, 14 * s, True)
+        if detail:
+            line = Box(box.x, title.bottom, box.w, 17 * s)
+            draw_text(painter, line, elided(detail, 12 * s, False, box.w), theme.muted, 12 * s)
+
+
+class ChoicePopup(QFrame):
+    """A popup list. ``chosen(key)`` once, then it closes; Escape closes it without a choice."""
+
+    chosen = Signal(str)
+
+    def __init__(
+        self,
+        choices: tuple[Choice, ...],
+        current: str,
+        theme: Theme,
+        scale: float,
+        parent: QWidget,
+        nearest: Callable[[str], list[str]] | None = None,
+    ) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setPalette(qt_palette(theme))
+        self._choices, self._scale, self._nearest = choices, scale, nearest
+        self.list = QListWidget(self)
+        self.list.setAccessibleName("Choices")
+        self.list.setItemDelegate(_Row(theme, scale, self.list))
+        self.list.setFrameShape(QFrame.Shape.NoFrame)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setMouseTracking(True)
+        self.list.itemClicked.connect(self._choose)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText("Search")
+        self.search.setAccessibleName("Search")
+        self.search.setFont(font(14 * scale))
+        self.search.setFrame(False)
+        self.search.setTextMargins(round(9 * scale), round(7 * scale), round(9 * scale), round(7 * scale))
+        self.search.setClearButtonEnabled(True)
+        self.search.textChanged.connect(self._filter)
+        self.search.installEventFilter(self)
+        self.list.installEventFilter(self)
+        self.search.setVisible(len(choices) >= SEARCH_FROM)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(1, 1, 1, 1)
+        layout.setSpacing(0)
+        layout.addWidget(self.search)
+        layout.addWidget(self.list)
+        self._fill(list(choices), current)
+
+    def open_below(self, button: QWidget) -> None:
+        """Shows the list under ``button``, or above it where there is no room."""
+        rows = min(len(self._choices), SHOWN_ROWS)
+        row = 46 if any(c.detail for c in self._choices) else 32
+        height = round((rows * row + (40 if self.search.isVisibleTo(self) else 0)) * self._scale) + 6
+        width = max(button.width(), round((300 if row == 46 else 150) * self._scale))
+        corner = button.mapToGlobal(QPoint(0, button.height() + 3))
+        area = button.screen().availableGeometry()
+        y = corner.y()
+        if y + height > area.bottom():
+            y = max(button.mapToGlobal(QPoint(0, -height - 3)).y(), area.top())
+        x = min(corner.x(), area.right() - width)
+        self.setGeometry(x, y, width, min(height, area.height()))
+        self.show()
+        (self.search if self.search.isVisibleTo(self) else self.list).setFocus()
+
+    def _fill(self, choices: list[Choice], current: str = "") -> None:
+        self.list.clear()
+        for choice in choices:
+            item = QListWidgetItem(choice.title)
+            item.setData(KEY, choice.key)
+            item.setData(DETAIL, choice.detail)
+            item.setToolTip(choice.detail)
+            self.list.addItem(item)
+            if choice.key == current:
+                self.list.setCurrentItem(item)
+        if self.list.currentRow() < 0 and choices:
+            self.list.setCurrentRow(0)
+
+    @Slot(str)
+    def _filter(self, text: str) -> None:
+        found = matching(self._choices, text)
+        if not found and self._nearest is not None:
+            near = self._nearest(text)
+            found = [
+                Choice(c.key, c.title, f'nothing is called "{text.strip()}"; this is near')
+                for name in near
+                for c in self._choices
+                if c.key == name
+            ]
+        self._fill(found)
+
+    @Slot(QListWidgetItem)
+    def _choose(self, item: QListWidgetItem | None) -> None:
+        if item is not None:
+            key = str(item.data(KEY))
+            self.close()
+            self.chosen.emit(key)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
+            key = event.key()
+            if key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+                self._choose(self.list.currentItem())
+                return True
+            if key == Qt.Key.Key_Escape:
+                self.close()
+                return True
+            if watched is self.search and key in (
+                Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp, Qt.Key.Key_PageDown,
+            ):  # fmt: skip
+                step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1, Qt.Key.Key_PageUp: -8, Qt.Key.Key_PageDown: 8}
+                row = self.list.currentRow() + step[Qt.Key(key)]
+                self.list.setCurrentRow(min(max(row, 0), self.list.count() - 1))
+                return True
+        return super().eventFilter(watched, event)

@@ -1,0 +1,46 @@
+"""A headline figure: title, large value, what limits it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+
+from pdviz.scene.figures import Figure
+from pdviz.scene.geometry import Box
+from pdviz.scene.theme import Theme
+from pdviz.widgets.paint import draw_card, draw_text, elided
+from pdviz.widgets.palette import colour
+from pdviz.widgets.view import PaintedView
+
+
+def paint_figure(p: QPainter, box: Box, figure: Figure, theme: Theme, scale: float) -> None:
+    """The tile of one figure."""
+    draw_card(p, box, theme, scale)
+    x, width = box.x + 16 * scale, box.w - 28 * scale
+    rows = ((0.13, 0.20), (0.34, 0.36), (0.71, 0.20))
+    title, value, detail = (Box(x, box.y + box.h * top, width, box.h * high) for top, high in rows)
+    draw_text(p, title, elided(figure.title, 13.5 * scale, False, width), theme.muted, 13.5 * scale)
+    draw_text(p, value, elided(figure.value, 28 * scale, True, width), theme.text, 28 * scale, True)
+    code = theme.bound_text(figure.bound) if figure.bound else theme.muted
+    bold = figure.bound is not None
+    draw_text(p, detail, elided(figure.detail, 13 * scale, bold, width), code, 13 * scale, bold)
+
+
+class FigureView(PaintedView):
+    """Shows one Figure."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._figure = Figure("", "", "")
+
+    def show_figure(self, figure: Figure) -> None:
+        if figure != self._figure:
+            self._figure = figure
+            self.setAccessibleName(figure.title)
+            self.say(f"{figure.value}, {figure.detail}")
+            self.update()
+
+    def paint(self, p: QPainter, dirty: QRect) -> None:
+        p.fillRect(self.rect(), colour(self.theme.window))
+        paint_figure(p, Box(0, 0, self.width(), self.height()), self._figure, self.theme, self.scale)

@@ -1,0 +1,73 @@
+"""The memory bar: weights, KV cache, reserve, and what is left or missing."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QBrush, QPainter
+from PySide6.QtWidgets import QWidget
+
+from pdviz.costmodel.memory import RESERVE_SHARE, Memory
+from pdviz.scene.geometry import Box
+from pdviz.scene.theme import Theme
+from pdviz.units import percent, size
+from pdviz.widgets.paint import draw_round_box, draw_text, elided, rect
+from pdviz.widgets.palette import colour
+from pdviz.widgets.view import PaintedView
+
+
+def memory_words(memory: Memory) -> tuple[str, str]:
+    """(how much of how much, what it is made of)."""
+    used = f"{size(memory.used_bytes)} of {size(memory.capacity_bytes)}"
+    if not memory.fits:
+        used = f"{size(-memory.free_bytes)} missing"
+    return used, f"weights {size(memory.weights_bytes)} · KV {size(memory.kv_bytes)}"
+
+
+def paint_memory(p: QPainter, box: Box, memory: Memory, theme: Theme, scale: float) -> None:
+    """Title, bar, legend in a box about 72 design pixels high."""
+    used, parts = memory_words(memory)
+    head = Box(box.x, box.y, box.w, 20 * scale)
+    draw_text(p, head, "GPU memory", theme.muted, 13 * scale)
+    draw_text(p, head, used, theme.text if memory.fits else theme.warning, 14 * scale, True, "right")
+    bar = Box(box.x, head.bottom + 4 * scale, box.w, 11 * scale)
+    draw_round_box(p, bar, theme.raised, 3 * scale)
+    total = max(memory.capacity_bytes, memory.used_bytes + memory.reserve_bytes)
+    weights = bar.w * memory.weights_bytes / total
+    kv = max(bar.w * memory.kv_bytes / total, min(2 * scale, bar.w - weights))
+    reserve = bar.w * memory.reserve_bytes / total
+    p.fillRect(rect(Box(bar.x, bar.y, weights, bar.h)), colour(theme.memory_weights))
+    p.fillRect(rect(Box(bar.x + weights, bar.y, kv, bar.h)), colour(theme.memory_kv))
+    edge = bar.x + bar.w * memory.capacity_bytes / total
+    hatch = QBrush(colour(theme.faint), Qt.BrushStyle.BDiagPattern)
+    p.fillRect(rect(Box(edge - reserve, bar.y, reserve, bar.h)), hatch)
+    if not memory.fits:
+        p.fillRect(rect(Box(edge - reserve - scale, bar.y - 3 * scale, 2 * scale, bar.h + 6 * scale)),
+                   colour(theme.warning))  # fmt: skip
+    line = Box(box.x, bar.bottom + 5 * scale, box.w, 16 * scale)
+    x = line.x
+    for code, words in ((theme.memory_weights, parts.split(" · ")[0]), (theme.memory_kv, parts.split(" · ")[1])):
+        draw_round_box(p, Box(x, line.y + 4 * scale, 8 * scale, 8 * scale), code, 2 * scale)
+        draw_text(p, Box(x + 13 * scale, line.y, line.w, line.h), words, theme.muted, 12 * scale)
+        x += 0.54 * line.w
+    words = elided(f"hatched: {percent(RESERVE_SHARE)[:-4]} % kept for the runtime", 12 * scale, False, line.w)
+    draw_text(p, line.moved(0, 16 * scale), words, theme.faint, 12 * scale)
+
+
+class MemoryView(PaintedView):
+    """Shows the memory of a scenario."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("GPU memory")
+        self._memory: Memory | None = None
+
+    def show_memory(self, memory: Memory) -> None:
+        if memory != self._memory:
+            self._memory = memory
+            self.say(", ".join(memory_words(memory)))
+            self.update()
+
+    def paint(self, p: QPainter, dirty: QRect) -> None:
+        p.fillRect(self.rect(), colour(self.theme.surface))
+        if self._memory is not None:
+            paint_memory(p, Box(0, 0, self.width(), self.height()), self._memory, self.theme, self.scale)

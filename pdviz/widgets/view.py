@@ -1,0 +1,94 @@
+"""The base of painted views: opaque, scaled, themed, never a segmentation fault, never silent."""
+
+from __future__ import annotations
+
+import logging
+
+from PySide6.QtCore import QEvent, QRect, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap
+from PySide6.QtWidgets import QWidget
+
+from pdviz.scene.geometry import Box
+from pdviz.scene.theme import DARK, Theme
+from pdviz.widgets.palette import colour
+
+log = logging.getLogger(__name__)
+
+
+class PaintedView(QWidget):
+    """A widget whose picture is drawn by ``paint``. Knows its theme and the interface scale."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.theme: Theme = DARK
+        self.scale = 1.0
+        self._has_failed = False
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+
+    def set_look(self, theme: Theme, scale: float) -> None:
+        """Another theme or scale; repaints."""
+        if theme is not self.theme or scale != self.scale:
+            self.theme, self.scale = theme, scale
+            self.look_changed()
+            self.update()
+
+    def look_changed(self) -> None:
+        """Called after the theme or the scale has changed."""
+
+    def place(self, box: Box) -> None:
+        """Moves the widget to a box of its parent's layout, on whole pixels."""
+        x, y = round(box.x), round(box.y)
+        self.setGeometry(x, y, round(box.right) - x, round(box.bottom) - y)
+
+    def say(self, value: str) -> None:
+        """The value that assistive technology reads."""
+        if value != self.accessibleDescription():
+            self.setAccessibleDescription(value)
+
+    def paint(self, p: QPainter, dirty: QRect) -> None:
+        """Draws the widget (at least ``dirty``)."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as p:
+            try:
+                self.paint(p, event.rect())
+            except Exception:
+                # A mistake in drawing must not take the program down, nor flood the log.
+                if not self._has_failed:
+                    self._has_failed = True
+                    log.exception("%s could not be drawn", type(self).__name__)
+                p.fillRect(self.rect(), colour(self.theme.surface))
+
+    def sizeHint(self) -> QSize:
+        return QSize(200, 60)
+
+
+class PixmapCache:
+    """A picture of a widget, kept until its key, size or pixel ratio changes."""
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._pixmap = QPixmap()
+
+    def clear(self) -> None:
+        self._key = None
+
+    def pixmap(self, widget: QWidget, key: object, paint: object) -> QPixmap:
+        """The picture that ``paint(painter)`` draws for ``key``."""
+        ratio = widget.devicePixelRatioF()
+        full = (widget.size(), ratio, key)
+        if full != self._key:
+            size = widget.size() * ratio
+            if self._pixmap.size() != size:
+                self._pixmap = QPixmap(size)
+            self._pixmap.setDevicePixelRatio(ratio)
+            with QPainter(self._pixmap) as p:
+                paint(p)  # type: ignore[operator]
+            self._key = full
+        return self._pixmap
+
+
+def is_hidden_change(event: QEvent) -> bool:
+    """True for events after which a view may no longer be seen."""
+    return event.type() in (QEvent.Type.WindowStateChange, QEvent.Type.Hide, QEvent.Type.Show)

@@ -1,0 +1,214 @@
+"""Models and machines for the tests of the cost model: known ones by hand, random ones by strategy.
+
+Nothing here is read from the catalogue, so that these tests say what the arithmetic does with shapes
+that they can see.
+"""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from pdviz.costmodel.architecture import Architecture, Attention, Experts, FeedForward, Layer, Matrix, Run
+from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
+from pdviz.costmodel.passes import FIDELITIES, ModelCost, Slice
+from pdviz.costmodel.roofline import Machine
+
+
+def grouped(
+    hidden: int, heads: int, kv_heads: int, width: int, window: int | None = None, **more: int
+) -> Attention:
+    """Grouped-query attention, sliding where there is a window."""
+    return Attention(
+        kind="full" if window is None else "sliding",
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=width,
+        value_head_dim=width,
+        matrices=(
+            Matrix("qkv", hidden, (heads + 2 * kv_heads) * width),
+            Matrix("attention output", heads * width, hidden),
+        ),
+        cache_elements=2 * kv_heads * width,
+        window_tokens=window,
+        **more,
+    )
+
+
+def latent(hidden: int, heads: int, rank: int, rotary: int, plain: int, value: int, queries: int) -> Attention:
+    """Multi-head latent attention: one latent and one rotary key for all heads."""
+    return Attention(
+        kind="latent",
+        query_heads=heads,
+        kv_heads=1,
+        head_dim=plain + rotary,
+        value_head_dim=value,
+        matrices=(
+            Matrix("q_down", hidden, queries),
+            Matrix("q_up", queries, heads * (plain + rotary)),
+            Matrix("kv_down", hidden, rank + rotary),
+            Matrix("kv_up", rank, heads * (plain + value)),
+            Matrix("attention output", heads * value, hidden),
+        ),
+        cache_elements=rank + rotary,
+        vectors=rank + queries,
+    )
+
+
+def recurrent(hidden: int, heads: int, width: int, state: int) -> Attention:
+    """A layer with a fixed state and no growing cache."""
+    return Attention(
+        kind="recurrent",
+        query_heads=heads,
+        kv_heads=heads,
+        head_dim=width,
+        value_head_dim=width,
+        matrices=(Matrix("qkv", hidden, 3 * heads * width), Matrix("output", heads * width, hidden)),
+        cache_elements=0,
+        state_elements=state,
+    )
+
+
+def mlp(hidden: int, width: int) -> tuple[Matrix, ...]:
+    """The matrices of a gated MLP."""
+    return Matrix("gate and up", hidden, 2 * width), Matrix("down", width, hidden)
+
+
+def stack(name: str, hidden: int, vocabulary: int, *runs: Run, tied: bool = False) -> Architecture:
+    """A model of these runs, with a final norm."""
+    return Architecture(
+        name=name,
+        family="made by hand",
+        hidden=hidden,
+        vocabulary=vocabulary,
+        max_context_tokens=None,
+        runs=runs,
+        embedding=Matrix("embedding", vocabulary, hidden),
+        head=None if tied else Matrix("head", hidden, vocabulary),
+        vectors=hidden,
+    )
+
+
+def llama_8b() -> Architecture:
+    """Llama 3.1 8B."""
+    layer = Layer(grouped(4096, 32, 8, 128), FeedForward(mlp(4096, 14336)), 2 * 4096)
+    return stack("Llama 3.1 8B", 4096, 128256, Run(32, layer))
+
+
+def mistral_7b() -> Architecture:
+    """Mistral 7B v0.1: every layer has a window of 4,096 tokens."""
+    layer = Layer(grouped(4096, 32, 8, 128, window=4096), FeedForward(mlp(4096, 14336)), 2 * 4096)
+    return stack("Mistral 7B", 4096, 32000, Run(32, layer))
+
+
+def mixtral_8x7b() -> Architecture:
+    """Mixtral 8x7B."""
+    block = Experts(8, 2, mlp(4096, 14336), router=(Matrix("router", 4096, 8),))
+    return stack("Mixtral 8x7B", 4096, 32000, Run(32, Layer(grouped(4096, 32, 8, 128), block, 2 * 4096)))
+
+
+def deepseek_v3() -> Architecture:
+    """DeepSeek V3, the main model."""
+    attention = latent(7168, 128, 512, 64, 128, 128, 1536)
+    block = Experts(256, 8, mlp(7168, 2048), mlp(7168, 2048), (Matrix("router", 7168, 256),), vectors=256)
+    dense = Layer(attention, FeedForward(mlp(7168, 18432)), 2 * 7168)
+    return stack("DeepSeek V3", 7168, 129280, Run(3, dense), Run(58, Layer(attention, block, 2 * 7168)))
+
+
+def gemma_like(**window_layer: int) -> Architecture:
+    """Windows of 1,024 tokens in five layers of six, and a tied table."""
+    local = Layer(grouped(2560, 8, 4, 256, window=1024, **window_layer), FeedForward(mlp(2560, 10240)), 2560)
+    whole = Layer(grouped(2560, 8, 4, 256), FeedForward(mlp(2560, 10240)), 2560)
+    return stack("Gemma-like", 2560, 262144, Run(5, local), Run(1, whole), Run(5, local), Run(1, whole), tied=True)
+
+
+def hybrid() -> Architecture:
+    """Three layers of four with a fixed state, the fourth with a cache."""
+    fixed = Layer(recurrent(2048, 16, 128, 1 << 19), FeedForward(mlp(2048, 5632)), 2048)
+    whole = Layer(grouped(2048, 16, 2, 128), FeedForward(mlp(2048, 5632)), 2048)
+    return stack("Hybrid", 2048, 32000, Run(3, fixed), Run(1, whole))
+
+
+KNOWN = (llama_8b, mistral_7b, mixtral_8x7b, deepseek_v3, gemma_like, hybrid)
+
+
+def h100(**changes: float) -> Machine:
+    """One H100 SXM, textbook efficiencies."""
+    values = {"compute_efficiency": 0.55, "bandwidth_efficiency": 0.75, "peak": 989e12, "bandwidth": 3.35e12}
+    values.update(changes)
+    return Machine(
+        "H100 SXM",
+        1,
+        "bf16",
+        values["peak"],
+        values["bandwidth"],
+        values["compute_efficiency"],
+        values["bandwidth_efficiency"],
+    )
+
+
+def textbook(architecture: Architecture, weights: str = "bf16", kv: str = "bf16") -> ModelCost:
+    return ModelCost(architecture, weights, kv, "textbook")
+
+
+def ideal(architecture: Architecture, weights: str = "bf16", kv: str = "bf16") -> ModelCost:
+    return ModelCost(architecture, weights, kv, "ideal")
+
+
+@st.composite
+def _attentions(draw: st.DrawFn, hidden: int) -> Attention:
+    kv_heads = draw(st.sampled_from((1, 2, 3, 8)))
+    heads = kv_heads * draw(st.sampled_from((1, 4, 32)))
+    width = draw(st.sampled_from((16, 64, 128)))
+    kind = draw(st.sampled_from(("full", "sliding", "shared", "latent", "recurrent")))
+    if kind == "latent":
+        return latent(hidden, heads, 4 * width, width // 2, width, width, 8 * width)
+    if kind == "recurrent":
+        return recurrent(hidden, heads, width, draw(st.integers(0, 1 << 16)))
+    whole = grouped(hidden, heads, kv_heads, width, None if kind == "full" else draw(st.integers(1, 600)))
+    if kind == "shared":  # attends within a window to the cache of another layer
+        return Attention(**{f: getattr(whole, f) for f in whole.__struct_fields__ if f != "cache_elements"}, cache_elements=0)
+    return whole
+
+
+@st.composite
+def _layers(draw: st.DrawFn, hidden: int) -> Layer:
+    width = draw(st.sampled_from((hidden, 4 * hidden)))
+    block: FeedForward | Experts | None = FeedForward(mlp(hidden, width))
+    if draw(st.booleans()):
+        total = draw(st.integers(1, 256))
+        shared = mlp(hidden, width) if draw(st.booleans()) else ()
+        block = Experts(total, draw(st.integers(1, total)), mlp(hidden, width), shared)
+    return Layer(draw(st.none() | _attentions(hidden)), block, 2 * hidden)
+
+
+@st.composite
+def architectures(draw: st.DrawFn) -> Architecture:
+    """Any mix of layers: dense or experts; grouped, windowed, latent, recurrent or no attention."""
+    hidden = draw(st.sampled_from((64, 512, 4096)))
+    runs = draw(st.lists(st.builds(Run, st.integers(1, 40), _layers(hidden)), min_size=1, max_size=4))
+    return stack("Random", hidden, draw(st.integers(100, 200_000)), *runs, tied=draw(st.booleans()))
+
+
+models = st.builds(
+    ModelCost,
+    st.sampled_from(KNOWN).map(lambda make: make()) | architectures(),
+    st.sampled_from(WEIGHT_DTYPES),
+    st.sampled_from(KV_DTYPES),
+    st.sampled_from(FIDELITIES),
+)
+efficiencies = st.floats(0.01, 1.0)
+
+
+@st.composite
+def machines(draw: st.DrawFn) -> Machine:
+    """Any accelerator with a ridge from 1 to 1,000 FLOPs per byte."""
+    bandwidth = draw(st.floats(1e10, 1e13))
+    peak = bandwidth * draw(st.floats(1, 1000))
+    return Machine("Random", 1, "bf16", peak, bandwidth, draw(efficiencies), draw(efficiencies))
+
+
+slices = st.one_of(
+    st.builds(Slice.prompt, st.integers(1, 40_000), st.integers(0, 40_000), st.booleans()),
+    st.builds(Slice.decode, st.integers(1, 40_000), st.integers(1, 300)),
+)
+passes = st.lists(slices, min_size=1, max_size=5).map(tuple)

@@ -1,0 +1,186 @@
+"""The closed form of a train of decode steps, against adding up its steps one by one."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from costmodel_shapes import gemma_like, h100, llama_8b, machines, mistral_7b, models, textbook
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from pdviz.costmodel.passes import ModelCost, Slice
+from pdviz.costmodel.request import cost_request
+from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, Machine, PassCost
+from pdviz.costmodel.train import Train, build_train
+
+requests = st.fixed_dictionaries(
+    {
+        "prompt_tokens": st.integers(1, 1200),
+        "output_tokens": st.integers(2, 150),
+        "others": st.integers(0, 400),
+        "others_context_tokens": st.none() | st.integers(1, 100_000),
+    }
+)
+
+
+def one_by_one(model: ModelCost, machine: Machine, request: dict[str, int | None]) -> list[PassCost]:
+    """Every decode step of a request, each costed as a pass of its own."""
+    others, theirs = request["others"], request["others_context_tokens"]
+    found = []
+    for k in range(1, request["output_tokens"]):
+        context = request["prompt_tokens"] + k
+        pieces = [Slice.decode(context)]
+        pieces += [Slice.decode(context if theirs is None else theirs)] * others
+        found.append(machine.cost(1 + others, float(model.flops(pieces)), float(model.bytes(pieces))))
+    return found
+
+
+@settings(max_examples=150)
+@given(models, machines(), requests)
+def test_that_a_train_is_the_sum_of_its_steps(
+    model: ModelCost, machine: Machine, request: dict[str, int | None]
+) -> None:
+    request["others"] = min(request["others"], 12)
+    train = cost_request(model, machine, **request).train
+    steps = one_by_one(model, machine, request)
+    assert train.steps == len(steps)
+    assert train.total_s == pytest.approx(math.fsum(s.time_s for s in steps), rel=1e-9)
+    start_s = 0.0
+    for k, step in enumerate(steps, 1):
+        assert train.start_s(k) == pytest.approx(start_s, rel=1e-9, abs=1e-12 * train.total_s)
+        assert train.step_s(k) == pytest.approx(step.time_s, rel=1e-9)
+        cost = train.cost(k)
+        assert cost.tokens == step.tokens
+        assert (cost.flops, cost.bytes) == pytest.approx((step.flops, step.bytes), rel=1e-9)
+        assert cost.time_s == pytest.approx(step.time_s, rel=1e-9)
+        if abs(step.compute_s / step.bandwidth_s - 1) > 1e-9:
+            assert cost.bound == step.bound
+        start_s += step.time_s
+    assert train.start_s(train.steps + 1) == train.total_s
+
+
+@given(models, machines(), requests)
+def test_that_the_segments_of_a_train_join_without_a_gap(
+    model: ModelCost, machine: Machine, request: dict[str, int | None]
+) -> None:
+    train = cost_request(model, machine, **request).train
+    assert len(train.segments) <= 2 * (len(model.windows) + 1)
+    assert sum(s.count for s in train.segments) == train.steps
+    first, start_s = 1, 0.0
+    for segment in train.segments:
+        assert (segment.first, segment.start_s) == (first, start_s)
+        first, start_s = first + segment.count, segment.end_s
+    assert start_s == train.total_s
+
+
+@given(models, machines(), requests, st.floats(0, 1))
+def test_that_every_time_inside_a_step_belongs_to_that_step(
+    model: ModelCost, machine: Machine, request: dict[str, int | None], share: float
+) -> None:
+    train = cost_request(model, machine, **request).train
+    for k in range(1, train.steps + 1):
+        start_s, end_s = train.start_s(k), train.start_s(k + 1)
+        assert start_s < end_s
+        assert train.step_at(start_s) == k
+        assert train.step_at(math.nextafter(end_s, 0)) == k
+        assert train.step_at(min(start_s + share * (end_s - start_s), math.nextafter(end_s, 0))) == k
+    assert train.step_at(train.total_s) == train.step_at(2 * train.total_s) == train.steps
+    assert train.step_at(-1.0) == 1
+
+
+def two_bounds() -> tuple[Train, Train]:
+    """A train that ends bound by compute, and one that ends bound by bandwidth."""
+    steep = Machine("Low ridge", 1, "bf16", 5e12, 1e12, 1.0, 1.0)
+    rising = build_train(1000, 1, [], lambda k: 1e9 + 6e7 * k, lambda k: 5e9 + 1e6 * k, steep)
+    falling = build_train(1000, 1, [], lambda k: 30e9 + 1e6 * k, lambda k: 1e9 + 1e7 * k, steep)
+    return rising, falling
+
+
+def test_that_a_train_is_cut_where_its_bound_changes_either_way() -> None:
+    rising, falling = two_bounds()
+    assert [s.bound for s in rising.segments] == [BANDWIDTH, COMPUTE]
+    assert [s.bound for s in falling.segments] == [COMPUTE, BANDWIDTH]
+    for train in two_bounds():
+        last = train.segments[1].first - 1
+        assert train.cost(last).bound != train.cost(last + 1).bound
+        for segment in train.segments:
+            for k in (segment.first, segment.first + segment.count - 1):
+                assert train.cost(k).bound == segment.bound
+                assert train.step_s(k) == pytest.approx(train.cost(k).time_s, rel=1e-12)
+
+
+def test_that_a_step_at_a_full_window_is_still_on_the_growing_line() -> None:
+    train = cost_request(textbook(mistral_7b()), h100(), prompt_tokens=4000, output_tokens=1001).train
+    growing, flat = train.segments
+    assert (growing.first, growing.count, flat.first, flat.count) == (1, 96, 97, 904)
+    assert growing.bytes_increment == 131_072
+    assert flat.bytes_increment == flat.increment_s == 0
+    assert train.cost(96).bytes == train.cost(97).bytes == train.cost(1000).bytes
+
+
+def test_that_layers_without_windows_keep_growing_after_the_others_stop() -> None:
+    train = cost_request(textbook(gemma_like()), h100(), prompt_tokens=1000, output_tokens=2001).train
+    assert [s.bytes_increment for s in train.segments] == [12 * 4096, 2 * 4096]
+
+
+def test_that_a_train_of_no_steps_takes_no_time() -> None:
+    train = build_train(0, 1, [], lambda k: 1.0, lambda k: 1.0, h100())
+    assert (train.steps, train.total_s, train.segments) == (0, 0.0, ())
+
+
+def test_that_breaks_outside_the_train_are_no_breaks() -> None:
+    train = build_train(10, 1, [-5, 0, 10, 99], lambda k: 1e9, lambda k: 1e9 + k, h100())
+    assert [(s.first, s.count) for s in train.segments] == [(1, 10)]
+
+
+def test_that_step_times_grow_by_their_increment() -> None:
+    segment = cost_request(textbook(llama_8b()), h100(), prompt_tokens=512, output_tokens=128).train.segments[0]
+    assert segment.increment_s == pytest.approx(131_072 / (0.75 * 3.35e12), rel=1e-9)
+    assert segment.elapsed_s(3) == pytest.approx(sum(segment.step_s(k) for k in (1, 2, 3)), rel=1e-12)
+
+
+# --- trains of many millions ---------------------------------------------------------------------------
+
+MANY = 10_000_000
+
+
+def exact_elapsed(prompt: int, steps: int) -> Fraction:
+    """Seconds of the first ``steps`` decode steps of Llama 3.1 8B on one H100, exactly."""
+    moved = steps * 16_060_522_496 + 131_072 * (steps * prompt + steps * (steps + 1) // 2)
+    return Fraction(moved) / (Fraction(0.75) * Fraction(3.35e12))
+
+
+def huge() -> Train:
+    return cost_request(textbook(llama_8b()), h100(), prompt_tokens=512, output_tokens=MANY + 1).train
+
+
+@given(st.integers(1, MANY))
+def test_that_ten_million_steps_lose_nothing_to_cancellation(step: int) -> None:
+    train = huge()
+    assert len(train.segments) == 1
+    assert train.start_s(step + 1) == pytest.approx(float(exact_elapsed(512, step)), rel=1e-12)
+    duration = float(exact_elapsed(512, step) - exact_elapsed(512, step - 1))
+    assert train.step_s(step) == pytest.approx(duration, rel=1e-12)
+    assert train.start_s(step + 1) - train.start_s(step) == pytest.approx(duration, rel=1e-6)
+
+
+@given(st.integers(1, MANY), st.floats(0, 1))
+def test_that_times_in_ten_million_steps_find_their_step(step: int, share: float) -> None:
+    train = huge()
+    start_s, end_s = train.start_s(step), train.start_s(step + 1)
+    inside = min(start_s + share * (end_s - start_s), math.nextafter(end_s, 0))
+    assert train.step_at(start_s) == train.step_at(inside) == train.step_at(math.nextafter(end_s, 0)) == step
+    assert train.step_at(end_s) == min(step + 1, MANY)
+
+
+@given(models, machines(), st.integers(1, 2**24), st.data())
+def test_that_any_model_s_longest_train_finds_its_steps(
+    model: ModelCost, machine: Machine, prompt: int, data: st.DataObject
+) -> None:
+    train = cost_request(model, machine, prompt_tokens=prompt, output_tokens=2**24, others=65_535).train
+    step = data.draw(st.integers(1, train.steps))
+    start_s, end_s = train.start_s(step), train.start_s(step + 1)
+    assume(math.nextafter(start_s, math.inf) < end_s)
+    assert train.step_at(start_s) == train.step_at(math.nextafter(end_s, 0)) == step
