@@ -23,9 +23,7 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     from PySide6.QtWidgets import QApplication
 
     application = make_application()
-    from pdviz.widgets.palette import load_font
-
-    load_font()
+    load_look()
     window, messages = compose(scenario, settings_folder(), theme=theme, reset=reset)
     window.restore_geometry()
     window.show()
@@ -51,6 +49,13 @@ def make_application() -> object:
     application.setDesktopFileName("pdviz")
     application.setStyle("Fusion")
     return application
+
+
+def load_look() -> None:
+    """The bundled font, for everything that is drawn from now on."""
+    from pdviz.widgets.palette import load_font
+
+    load_font()
 
 
 def settings_folder() -> str:

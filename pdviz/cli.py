@@ -17,12 +17,12 @@ from pdviz.errors import InputError
 
 if TYPE_CHECKING:
     from pdviz.catalogue import Catalogue
+    from pdviz.evaluation import Result
     from pdviz.options import Parser
     from pdviz.scenario import Scenario
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED = 2, 130
-MESSAGE_LIMIT = 600
-VIEWS = ("request", "roofline", "shapes")
+MESSAGE_LIMIT = 1200
 WINDOW_THEMES = ("dark", "light", "system")
 PICTURE_THEMES = ("dark", "light", "print")
 
@@ -144,9 +144,10 @@ def _window(argv: list[str]) -> int:
     options.add_scenario(parser)
     given = parser.read(argv)
     parser.no_words()
-    theme = options.choice("theme", given.theme, WINDOW_THEMES)
+    if given.theme is not None:
+        given.theme = options.choice("theme", given.theme, WINDOW_THEMES)
     scenario = options.scenario_of(given) if options.is_any_given(given) else None
-    return _open_window(scenario, theme, reset=given.reset)
+    return _open_window(scenario, given.theme, reset=given.reset)
 
 
 def _show(argv: list[str]) -> int:
@@ -156,9 +157,10 @@ def _show(argv: list[str]) -> int:
     _add_window_options(parser)
     options.add_scenario(parser, base=False)
     given = parser.read(argv)
-    theme = options.choice("theme", given.theme, WINDOW_THEMES)
+    if given.theme is not None:
+        given.theme = options.choice("theme", given.theme, WINDOW_THEMES)
     scenario = options.scenario_of(given, options.joined(parser.words))
-    return _open_window(scenario, theme, reset=given.reset)
+    return _open_window(scenario, given.theme, reset=given.reset)
 
 
 def _estimate(argv: list[str]) -> int:
@@ -169,12 +171,10 @@ def _estimate(argv: list[str]) -> int:
     options.add_scenario(parser)
     given = parser.read(argv)
     parser.no_words()
-    scenario = options.scenario_of(given)
+    result = _evaluated(options.scenario_of(given))
 
     from pdviz import report
-    from pdviz.evaluation import evaluate
 
-    result = evaluate(scenario, _catalogue())
     _write(_json(report.estimate_json(result)) if given.json else report.estimate_text(result))
     return 0
 
@@ -208,6 +208,7 @@ def _list(
 
 def _render(argv: list[str]) -> int:
     from pdviz import options
+    from pdviz.export import VIEWS, render
 
     parser = _parser("render")
     options.add_picture(parser, VIEWS, PICTURE_THEMES)
@@ -218,19 +219,14 @@ def _render(argv: list[str]) -> int:
     theme = options.choice("theme", given.theme, PICTURE_THEMES)
     width, height, scale = options.picture_size(given.size, given.scale)
     out = options.picture_file(given.out)
-    scenario = options.scenario_of(given)
-
-    from pdviz.evaluation import evaluate
-
-    time_s = options.moment(given.at, given.at_fraction, evaluate(scenario, _catalogue()).e2e_s)
+    result = _evaluated(options.scenario_of(given))
+    time_s = options.moment(given.at, given.at_fraction, result.e2e_s)
     try:
-        from pdviz.export import render
-    except ImportError as error:
-        raise _without_qt(error) from error
-    try:
-        render(view, scenario, out, width=width, height=height, scale=scale, theme=theme, time_s=time_s)
+        render(
+            view, result.scenario, out, width=width, height=height, scale=scale, theme=theme, time_s=time_s
+        )
     except OSError as error:
-        raise InputError(f"{out} cannot be written: {error.strerror or error}") from error
+        raise InputError(f"--out: {out} cannot be written ({error.strerror or error})") from error
     return 0
 
 
@@ -245,21 +241,20 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
 
 def _open_window(scenario: Scenario | None, theme: str | None, *, reset: bool) -> int:
     if scenario is not None:  # what cannot be computed is said here, not in a window
-        from pdviz.evaluation import evaluate
+        scenario = _evaluated(scenario).scenario
+    from pdviz.app import run
 
-        evaluate(scenario, _catalogue())
-    try:
-        from pdviz.app import run
-    except ImportError as error:
-        raise _without_qt(error) from error
     return run(scenario, theme=theme, reset=reset)
 
 
-def _without_qt(error: ImportError) -> Exception:
-    """Why nothing can be drawn; an ImportError inside pdviz is a defect and stays one."""
-    if (error.name or "").partition(".")[0] == "pdviz":
-        return error
-    return InputError(f"Qt, which draws everything, cannot be loaded ({error})")
+def _evaluated(scenario: Scenario) -> Result:
+    """The result, with model and accelerator under the names that the catalogue gives them."""
+    from pdviz.evaluation import evaluate
+    from pdviz.scenario import edit
+
+    catalogue = _catalogue()
+    model, accelerator = catalogue.model(scenario.model), catalogue.accelerator(scenario.accelerator)
+    return evaluate(edit(scenario, model=model.name, accelerator=accelerator.name), catalogue)
 
 
 def _catalogue() -> Catalogue:

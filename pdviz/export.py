@@ -52,7 +52,9 @@ def render(
     result = evaluate(with_names(scenario, default_catalogue()))
     moment = default_moment(result) if time_s is None else time_s
     if moment > result.e2e_s:
-        raise InputError(f"--at must be within the request, 0 to {result.e2e_s:.6g} seconds, got {moment:.6g}")
+        raise InputError(
+            f"--at must be within the request, 0 to {result.e2e_s:.6g} seconds, got {moment:.6g}"
+        )
     look = THEMES[theme]
     {".png": _png, ".svg": _svg, ".pdf": _pdf}[suffix](out, result, moment, look, width, height, scale)
 
@@ -134,7 +136,9 @@ def _make_headless_application() -> None:
 _application: object = None
 
 
-def _png(out: str, result: Result, time_s: float, theme: Theme, width: int, height: int, scale: float) -> None:
+def _png(
+    out: str, result: Result, time_s: float, theme: Theme, width: int, height: int, scale: float
+) -> None:
     from PySide6.QtGui import QImage, QPainter
 
     image = QImage(round(width * scale), round(height * scale), QImage.Format.Format_RGB32)
@@ -147,7 +151,9 @@ def _png(out: str, result: Result, time_s: float, theme: Theme, width: int, heig
         raise InputError(f'--out: "{out}" cannot be written')
 
 
-def _svg(out: str, result: Result, time_s: float, theme: Theme, width: int, height: int, scale: float) -> None:
+def _svg(
+    out: str, result: Result, time_s: float, theme: Theme, width: int, height: int, scale: float
+) -> None:
     from PySide6.QtCore import QRectF, QSize
     from PySide6.QtGui import QPainter
     from PySide6.QtSvg import QSvgGenerator
@@ -166,7 +172,9 @@ def _svg(out: str, result: Result, time_s: float, theme: Theme, width: int, heig
         paint_page(p, result, time_s, theme, width, height)
 
 
-def _pdf(out: str, result: Result, time_s: float, theme: Theme, width: int, height: int, scale: float) -> None:
+def _pdf(
+    out: str, result: Result, time_s: float, theme: Theme, width: int, height: int, scale: float
+) -> None:
     from PySide6.QtCore import QMarginsF, QSizeF
     from PySide6.QtGui import QPageLayout, QPageSize, QPainter, QPdfWriter
 

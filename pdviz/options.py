@@ -16,14 +16,13 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 from pdviz.errors import InputError
+from pdviz.export import LARGEST_SIDE_PX, SUFFIXES
 from pdviz.names import shown
 from pdviz.scenario import FIELDS, Field, Scenario, edit, from_keys, from_line
 from pdviz.units import count, significant
 
 FILE_LIMIT_BYTES = 2**20
-SIDE_LIMIT_PX = 16_384
 SCALE_LIMIT = 8
-SUFFIXES = (".png", ".svg", ".pdf")
 
 Options = argparse.Namespace
 
@@ -147,12 +146,7 @@ def scenario_of(options: Options, base: str | None = None) -> Scenario:
     text = base if base is not None else getattr(options, "scenario", None)
     start = Scenario() if text is None else read_scenario(text)
     given = {field.name: getattr(options, field.name) for field in FIELDS}
-    scenario = edit(start, **{name: value for name, value in given.items() if value is not None})
-    for field in FIELDS:
-        value = getattr(scenario, field.name)
-        if isinstance(value, str) and not value.isprintable():
-            raise InputError(f"{field.key} must be a name of printable characters, got {shown(value)}")
-    return scenario
+    return edit(start, **{name: value for name, value in given.items() if value is not None})
 
 
 def joined(words: Sequence[str]) -> str:
@@ -212,13 +206,11 @@ def add_picture(parser: Parser, views: Sequence[str], themes: Sequence[str]) -> 
     group.add_argument("--scale", metavar="F", default="1", help="enlarges everything, pixels too [1]")
 
 
-def choice(option: str, text: str | None, known: Sequence[str]) -> str | None:
-    """``text`` as one of the ``known`` names; None where the option was not used."""
-    if text is None:
-        return None
+def choice(option: str, text: str, known: Sequence[str]) -> str:
+    """``text`` as one of the ``known`` names."""
     name = text.strip().lower()
     if name not in known:
-        raise InputError(f"{option} must be {either(known)}, got {shown(text)}")
+        raise InputError(f"--{option} must be {either(known)}, got {shown(text)}")
     return name
 
 
@@ -235,16 +227,16 @@ def picture_size(size: str, scale: str) -> tuple[int, int, float]:
     """(width, height, scale) from "1920x1080" and "2"; the picture has scale times as many pixels."""
     match = re.fullmatch(r"([0-9]{1,9})[xX×]([0-9]{1,9})", size.strip())
     width, height = (int(match[1]), int(match[2])) if match else (0, 0)
-    limit = count(SIDE_LIMIT_PX)
-    if not (0 < width <= SIDE_LIMIT_PX and 0 < height <= SIDE_LIMIT_PX):
-        raise InputError(f"size must be like 1920x1080, from 1 to {limit} pixels a side, got {shown(size)}")
+    limit = count(LARGEST_SIDE_PX)
+    if not (0 < width <= LARGEST_SIDE_PX and 0 < height <= LARGEST_SIDE_PX):
+        raise InputError(f"--size must be like 1920x1080, from 1 to {limit} pixels a side, got {shown(size)}")
     factor = _number(scale)
     if not 0 < factor <= SCALE_LIMIT:
-        raise InputError(f"scale must be a number above 0 and up to {SCALE_LIMIT}, got {shown(scale)}")
+        raise InputError(f"--scale must be a number above 0 and up to {SCALE_LIMIT}, got {shown(scale)}")
     wide, high = round(width * factor), round(height * factor)
-    if not (0 < wide <= SIDE_LIMIT_PX and 0 < high <= SIDE_LIMIT_PX):
+    if not (0 < wide <= LARGEST_SIDE_PX and 0 < high <= LARGEST_SIDE_PX):
         raise InputError(
-            f"size times scale must be from 1 to {limit} pixels a side, got {count(wide)} x {count(high)}"
+            f"--size times --scale must be from 1 to {limit} pixels a side, got {count(wide)} x {count(high)}"
         )
     return width, height, factor
 
@@ -252,12 +244,12 @@ def picture_size(size: str, scale: str) -> tuple[int, int, float]:
 def moment(at: str | None, at_fraction: str | None, end_s: float) -> float | None:
     """Where the playhead stands in a request that ends at ``end_s``; None where nobody said."""
     if at is not None and at_fraction is not None:
-        raise InputError("give either at or at-fraction, not both")
+        raise InputError("give either --at or --at-fraction, not both")
     if at is not None:
         time_s = _number(at)
         if not 0 <= time_s <= end_s or at.strip().endswith("%"):
             raise InputError(
-                f"at must be a number of seconds within the request, which ends at "
+                f"--at must be a number of seconds within the request, which ends at "
                 f"{significant(end_s, 6)}, got {shown(at)}"
             )
         return time_s
@@ -265,7 +257,7 @@ def moment(at: str | None, at_fraction: str | None, end_s: float) -> float | Non
         return None
     fraction = _number(at_fraction)
     if not 0 <= fraction <= 1:
-        raise InputError(f"at-fraction must be a number from 0 to 1, got {shown(at_fraction)}")
+        raise InputError(f"--at-fraction must be a number from 0 to 1, got {shown(at_fraction)}")
     return fraction * end_s
 
 
@@ -274,12 +266,12 @@ def picture_file(text: str | None) -> str:
     if text is None:
         raise InputError(f"render needs --out with a file name that ends in {either(SUFFIXES)}")
     if os.path.isdir(text):
-        raise InputError(f"out must be a file, {shown(text)} is a folder")
+        raise InputError(f"--out must be a file, {shown(text)} is a folder")
     if os.path.splitext(text)[1].lower() not in SUFFIXES or "\0" in text:
-        raise InputError(f"out must be a file name that ends in {either(SUFFIXES)}, got {shown(text)}")
+        raise InputError(f"--out must be a file name that ends in {either(SUFFIXES)}, got {shown(text)}")
     folder = os.path.dirname(text) or os.curdir
     if not os.path.isdir(folder):
-        raise InputError(f"out: there is no folder {shown(folder)}")
+        raise InputError(f"--out: there is no folder {shown(folder)}")
     if not os.access(text if os.path.exists(text) else folder, os.W_OK):
-        raise InputError(f"out: {shown(text)} cannot be written")
+        raise InputError(f"--out: {shown(text)} cannot be written")
     return text

@@ -154,7 +154,7 @@ FIELDS: tuple[Field, ...] = (
     Field(
         "cached_tokens",
         "cached",
-        "Prefix already cached",
+        "Cached prefix",
         "Prompt tokens whose keys and values are reused: prefill computes only the rest.",
         "count",
         low=0,

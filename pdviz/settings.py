@@ -106,7 +106,8 @@ def _set_aside(path: str, reason: str) -> str:
         os.replace(path, kept)
     except OSError:
         return f"{FILE}: it is not valid JSON ({reason}); standard settings are used."
-    return f"{FILE}: it is not valid JSON ({reason}); it was set aside as {FILE}.damaged and standard settings are used."
+    aside = f"it was set aside as {FILE}.damaged and standard settings are used"
+    return f"{FILE}: it is not valid JSON ({reason}); {aside}."
 
 
 def save(folder: str, settings: Settings) -> str | None:

@@ -125,8 +125,8 @@ def parameters(value: float) -> str:
 def percent(fraction: float) -> str:
     """A share of one.
 
-    >>> percent(0.982), percent(0.00254), percent(0.75), percent(1.0), percent(0.0)
-    ('98.2 %', '0.25 %', '75.0 %', '100 %', '0 %')
+    >>> percent(0.982), percent(0.00254), percent(0.75), percent(1.0), percent(0.0), percent(0.99984)
+    ('98.2 %', '0.25 %', '75.0 %', '100 %', '0 %', '99.98 %')
     """
     value = fraction * 100
     if value == 0:

@@ -225,7 +225,7 @@ def test_that_the_tests_need_no_libraries_of_x11(setup, bare_linux, monkeypatch)
     monkeypatch.delenv("QT_QPA_PLATFORM", raising=False)
     del bare_linux[0]
     setup.ensure_system("test")
-    with pytest.raises(setup.SetupError, match="libxcb1$"):
+    with pytest.raises(setup.SetupError, match=r"libxcb1$"):
         setup.ensure_system("run")
 
 

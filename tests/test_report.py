@@ -175,6 +175,11 @@ def test_that_streams_are_told_apart_from_their_total() -> None:
     assert "of one stream; 7,697 of all 64 together" in text
 
 
+def test_that_a_bound_that_changes_on_the_way_is_said() -> None:
+    result = result_of(prompt_tokens=100, output_tokens=2000, others=1000)
+    assert "limited by compute, in the end by memory bandwidth" in report.estimate_text(result)
+
+
 def test_that_formats_name_the_multiplication_where_it_differs() -> None:
     text = report.estimate_text(result_of(weights_dtype="int4", kv_dtype="fp8"))
     assert "INT4 weights multiplied in BF16, FP8 KV cache" in text

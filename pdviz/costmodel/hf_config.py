@@ -38,7 +38,7 @@ _BESIDE = {
 def _language_model(outer: Fields) -> Fields:
     """The object that describes the language model."""
     for name in _NESTS:
-        if isinstance(outer.raw(name), Mapping):
+        if outer.has(name):
             return outer.child(name)
     return outer
 
@@ -56,6 +56,10 @@ def _tied(outer: Fields, inner: Fields, family: Family) -> bool:
         if fields.has("tie_word_embeddings"):
             return fields.flag("tie_word_embeddings", family.tied)
     return family.tied
+
+
+def _disagree(outer: Fields, inner: Fields, name: str) -> bool:
+    return outer.has(name) and inner.has(name) and outer.raw(name) != inner.raw(name)
 
 
 def _left_out(outer: Fields, inner: Fields, family: Family) -> list[str]:
@@ -101,6 +105,8 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
         context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
     left_out = _left_out(outer, inner, family)
     notes = [*family.notes, *inner.assumptions()]
+    if outer.nested(inner) and _disagree(outer, inner, "tie_word_embeddings"):
+        notes.append(f"The file contradicts itself: {inner.label('tie_word_embeddings')} is left aside.")
     notes += [text for field, text in family.absent.items() if not inner.present(field)]
     if kind not in FAMILIES and (strange := not_understood(inner)):
         notes.append(f"Fields that were left aside and may matter: {', '.join(strange)}.")

@@ -143,7 +143,7 @@ FAMILIES: dict[str, Family] = {
     "arcee": _llama(kv_as_queries=True, gated=False, mlp_bias=flag("mlp_bias", False)),
     "smollm3": _llama(tied=True, mixers=windowed, mlp_bias=flag("mlp_bias", False)),
     "helium": _llama(output_bias=False, mlp_bias=flag("mlp_bias", False), defaults=_HEAD_128),
-    "apertus": _llama(kv_as_queries=True, gated=False, qk_norm="head"),
+    "apertus": _llama(kv_as_queries=True, gated=False, mlp_vectors=2, qk_norm="head"),
     "hunyuan_v1_dense": _llama(kv_as_queries=True, qk_norm=when("use_qk_norm", True, "head")),
     "seed_oss": _llama(
         qkv_bias=_BIASED,

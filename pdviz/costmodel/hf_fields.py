@@ -85,7 +85,7 @@ class Fields:
 
     def names(self) -> tuple[str, ...]:
         """The fields that hold something other than null."""
-        return tuple(name for name, value in self._values.items() if value is not None)
+        return tuple(n for n, value in self._values.items() if isinstance(n, str) and value is not None)
 
     def nested(self, inner: Fields) -> bool:
         """Whether ``inner`` is an object within this one."""

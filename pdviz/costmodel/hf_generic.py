@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from pdviz.costmodel.hf_attention import HEADS, KV_HEADS
-from pdviz.costmodel.hf_fields import Fields
+from pdviz.costmodel.hf_fields import MOST_HEADS, Fields
 from pdviz.costmodel.hf_traits import (
     EXPERTS,
     SHARED,
@@ -112,8 +112,9 @@ def llama_like(fields: Fields, kind: str) -> Family:
             f'family "{kind[:60]}" is not known, and {fields.label(strange[0][:60])} speaks of parts '
             "that a Llama-like model has not"
         )
-    fields.count(*HEADS)
-    fields.count(*KV_HEADS)
+    fields.count(*HEADS, most=MOST_HEADS)
+    if not fields.has("kv_lora_rank"):
+        fields.count(*KV_HEADS, most=MOST_HEADS)
     biases = [n for n in ("attention_bias", "qkv_bias", "use_qkv_bias", "add_qkv_bias") if fields.has(n)]
     bias = biases[0] if biases else "attention_bias"
     norms = [n for n in ("use_qk_norm", "qk_norm", "qk_layernorm") if fields.raw(n) is True]

@@ -45,7 +45,8 @@ def dense_block(fields: Fields, family: Family, hidden: int, names: tuple[str, .
         width = fields.count_or_none(*names) or family.mlp_ratio * hidden
     else:
         width = fields.count(*names)
-    return FeedForward(_mlp(hidden, width, on(family.gated, fields), on(family.mlp_bias, fields)))
+    matrices = _mlp(hidden, width, on(family.gated, fields), on(family.mlp_bias, fields))
+    return FeedForward(matrices, family.mlp_vectors)
 
 
 def expert_block(fields: Fields, family: Family, mixture: Mixture, hidden: int) -> Experts:

@@ -71,7 +71,8 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     ``defaults`` are values that the family's Hugging Face class supplies where published files
     leave a field out; whatever is taken from it is said in the notes. ``absent`` holds notes on
     fields that are not in the file. ``kv_as_queries`` gives as many KV heads as queries where the
-    file names none. ``mlp_ratio`` is the width of the MLP over ``hidden`` where the file gives none.
+    file names none. ``mlp_ratio`` is the width of the MLP over ``hidden`` where the file gives none,
+    ``mlp_vectors`` counts parameters of its activation.
     """
 
     tied: bool = False
@@ -91,6 +92,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     kv_heads: Callable[[Fields, int], int] | None = None
     kv_as_queries: bool = False
     mlp_ratio: int | None = None
+    mlp_vectors: int = 0
     positions: Callable[[Fields], int] | None = None
     mixers: Mixers | None = None
     layers: Callable[[Fields], int] | None = None

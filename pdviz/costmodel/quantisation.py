@@ -174,7 +174,7 @@ def _mxfp4(fields: Fields) -> Quantisation:
 def _groups(fields: Fields, method: str) -> Quantisation:
     """compressed-tensors and modelopt: ``config_groups`` with one scheme for weights."""
     ignored = "ignore" if fields.has("ignore") else "exclude_modules"
-    kept = _kept(fields, ignored, ("embedding",))
+    kept = _kept(fields, ignored, _ALWAYS)
     if not fields.has("config_groups"):
         algorithm = fields.text("quant_algo")
         if algorithm == "FP8":

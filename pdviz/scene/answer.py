@@ -10,21 +10,21 @@ from collections.abc import Callable
 
 import msgspec
 
-WORDS = tuple(
-    (
-        "Prefill reads the whole prompt at once ; decode then writes the answer one token at a time , "
-        "reading every weight again for each of them . The first takes arithmetic , the second takes "
-        "bandwidth : one model , two opposite phases . A long prompt keeps the tensor cores busy ; a "
-        "short one waits for the weights just like a single token does . More users share each read , "
-        "so the batch grows taller and hardly any slower ."
-    ).split(" ")
+TEXT = (
+    "Prefill reads the whole prompt at once ; decode then writes the answer one token at a time , "
+    "reading every weight again for each of them . The first takes arithmetic , the second takes "
+    "bandwidth : one model , two opposite phases . A long prompt keeps the tensor cores busy ; a "
+    "short one waits for the weights just like a single token does . More users share each read , "
+    "so the batch grows taller and hardly any slower ."
 )
+WORDS = tuple(TEXT.split())
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Tokens ``first`` .. of the answer (counted from 0), in rows of (x, width, word)."""
+    """Tokens ``first`` .. of an answer of ``total`` (counted from 0), in rows of (x, width, word)."""
 
     first: int
+    total: int
     rows: tuple[tuple[tuple[float, float, str], ...], ...]
 
     @property
@@ -33,7 +33,13 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def answer_page(
-    shown: int, total: int, width: float, rows: int, gap: float, padding: float, measure: Callable[[str], float]
+    shown: int,
+    total: int,
+    width: float,
+    rows: int,
+    gap: float,
+    padding: float,
+    measure: Callable[[str], float],
 ) -> Page:
     """The page on which token ``shown - 1`` (the newest) stands, laid out in ``width`` pixels.
 
@@ -56,7 +62,7 @@ def answer_page(
         x += need + gap
     if row:
         found.append(tuple(row))
-    return Page(first, tuple(found))
+    return Page(first, total, tuple(found))
 
 
 def _tokens_per_page(

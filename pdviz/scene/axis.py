@@ -77,12 +77,15 @@ def automatic_window(
     """A view from the start in which both phases can be seen.
 
     Prefill takes 4 % to 60 % of it and 8 to 60 decode steps are in it, as far as both can be had;
-    a ``current`` view that meets this keeps its length, so that dragging a control moves nothing
-    that need not move.
+    where prefill is a quarter of the request, that is all of it, and the view grows towards it without
+    a jump. A ``current`` view that meets this keeps its length, so that dragging a control moves
+    nothing that need not move.
     """
-    if itl_s is None or ttft_s > 0.25 * e2e_s:
+    if itl_s is None:
         return Window(0.0, e2e_s)
-    low = max(ttft_s / 0.6, min(8 * itl_s + ttft_s, e2e_s))
+    low = min(max(ttft_s / 0.6, 8 * itl_s + ttft_s), e2e_s)
+    towards_all = min(max((ttft_s / e2e_s - 0.1) / 0.15, 0.0), 1.0)
+    low += (e2e_s - low) * towards_all
     high = max(min(ttft_s / 0.04, 60 * itl_s + ttft_s, e2e_s), low)
     wanted = ttft_s + 18 * itl_s if current is None else current.span_s
     return Window(0.0, min(min(max(wanted, low), high), e2e_s))
@@ -100,9 +103,7 @@ def ticks(window: Window, most: int) -> list[Tick]:
     """At most ``most`` + 1 round times inside ``window``, in one unit for all of them."""
     step = _round_step(window.span_s / max(most, 1))
     scale, unit = next(((s, u) for s, u in _UNITS if step >= s * 0.999), _UNITS[-1])
-    if unit == "s" and window.end_s < 10 and step < 1:
-        scale, unit = 1e-3, "ms"
-    if unit == "ms" and window.end_s >= 10:
+    if window.end_s >= 1 and unit == "ms":
         scale, unit = 1.0, "s"
     decimals = max(0, -math.floor(math.log10(step / scale * 1.0001)))
     first = math.ceil(window.start_s / step - 1e-9)

@@ -11,12 +11,13 @@ from pdviz.units import count, duration, percent, plural, significant
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A headline figure. ``bound`` colours its detail where something limits it."""
+    """A headline figure. ``bound`` colours its detail where something limits it; ``brief`` is shorter."""
 
     title: str
     value: str
     detail: str
     bound: str | None = None
+    brief: str = ""
 
     @property
     def spoken(self) -> str:
@@ -28,7 +29,11 @@ def headline_figures(result: Result) -> tuple[Figure, ...]:
     prefill, decode = result.prefill, result.decode
     steps = result.request.train.steps
     ttft = Figure(
-        "Time to first token", duration(result.ttft_s), f"{prefill.bound}-bound prefill", prefill.bound
+        "Time to first token",
+        duration(result.ttft_s),
+        f"{prefill.bound}-bound prefill",
+        prefill.bound,
+        f"{prefill.bound}-bound",
     )
     if decode is None or result.itl_s is None:
         alone = "one token asked for: no decode pass"
@@ -46,10 +51,12 @@ def headline_figures(result: Result) -> tuple[Figure, ...]:
     streams = plural(result.streams, "stream")
     return (
         ttft,
-        Figure("Inter-token latency", duration(result.itl_s), words, bound),
+        Figure("Inter-token latency", duration(result.itl_s), words, bound, words.removesuffix(" decode")),
         Figure("End to end", duration(result.e2e_s), f"TTFT + {count(steps)} × ITL"),
         Figure("Time spent decoding", percent(result.decode_share), "of this request"),
-        Figure("Streaming speed", f"{significant(speed)} tok/s", f"{significant(total)} tok/s over {streams}"),
+        Figure(
+            "Streaming speed", f"{significant(speed)} tok/s", f"{significant(total)} tok/s over {streams}"
+        ),
     )
 
 

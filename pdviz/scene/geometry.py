@@ -73,7 +73,7 @@ def request_layout(width: float, height: float, scale: float, figures: int, warn
     warning_height = (14 + 18 * warning_lines) * scale if warning_lines else 0.0
     warning = Box(0, top, width, warning_height)
     top += warning_height + (gap if warning_lines else 0)
-    tokens_height = max(96 * scale, min(0.16 * height, 150 * scale))
+    tokens_height = 116 * scale
     stage_height = max(height - top - gap - tokens_height, 0.0)
     meters_width = 226 * scale
     stage = Box(0, top, width - meters_width - gap, stage_height)

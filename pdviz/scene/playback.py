@@ -62,7 +62,5 @@ class Playback(msgspec.Struct, frozen=True):
         return self.with_rate(wall_s, (min(near) if up else max(near)) if near else self.rate)
 
     def _with(self, wall_s: float, time_s: float, **changes: object) -> Playback:
-        changed: Playback = msgspec.structs.replace(
-            self, anchor_s=time_s, anchor_wall_s=wall_s, **changes
-        )
+        changed: Playback = msgspec.structs.replace(self, anchor_s=time_s, anchor_wall_s=wall_s, **changes)
         return changed

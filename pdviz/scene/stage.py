@@ -120,7 +120,7 @@ def stage_layout(width: float, height: float, scale: float) -> StageLayout:
     bottom = height - 10 * scale
     axis_row = Box(left, bottom - 24 * scale, inner, 24 * scale)
     lane_height = max(34 * scale, 0.105 * height)
-    lane_gap = 16 * scale
+    lane_gap = 21 * scale
     bandwidth = Box(left, axis_row.y - 4 * scale - lane_height, inner, lane_height)
     compute = Box(left, bandwidth.y - lane_gap - lane_height, inner, lane_height)
     plot = Box(left, measures.bottom, inner, max(compute.y - lane_gap - measures.bottom, 10.0))
@@ -198,15 +198,21 @@ class _Builder:
         train_height = block_height(self.request.train.tokens, top_tokens, plot, scale)
         x0, x1 = axis.clipped_px(0.0), axis.clipped_px(ttft)
         self.prefill = Box(x0, plot.bottom - prefill_height, x1 - x0, prefill_height)
-        self.train = Box(x1, plot.bottom - train_height, axis.clipped_px(self.request.e2e_s) - x1, train_height)
+        self.train = Box(
+            x1, plot.bottom - train_height, axis.clipped_px(self.request.e2e_s) - x1, train_height
+        )
         self.sees_prefill = ttft > axis.start_s
-        self.sees_train = self.request.train.steps > 0 and self.request.e2e_s > axis.start_s and ttft < axis.end_s
+        self.sees_train = (
+            self.request.train.steps > 0 and self.request.e2e_s > axis.start_s and ttft < axis.end_s
+        )
         self.label_right = plot.x
 
     def line_height(self, size: float) -> float:
         return 1.35 * size * self.scale
 
-    def text(self, x: float, y: float, text: str, role: str, size: float, bold: bool, align: str = "left") -> Text:
+    def text(
+        self, x: float, y: float, text: str, role: str, size: float, bold: bool, align: str = "left"
+    ) -> Text:
         """A text whose box starts at ``x`` (left) or ends there (right)."""
         width = math.ceil(self.text_width(text, size * self.scale, bold)) + 2
         left = x if align == "left" else x - width if align == "right" else x - width / 2
@@ -264,7 +270,9 @@ class _Builder:
 
     def _name_train(self, lines: float, taken: Box) -> None:
         streams = self.request.train.tokens
-        detail = "1 token per pass" if streams == 1 else f"{count(streams)} tokens per pass, 1 for each sequence"
+        detail = (
+            "1 token per pass" if streams == 1 else f"{count(streams)} tokens per pass, 1 for each sequence"
+        )
         if not any(True for _ in self._single_blocks()):
             detail += f"; {plural(self._steps_in_view(), 'pass')} in view"
         y = self.train.y - lines - 4 * self.scale
@@ -273,9 +281,7 @@ class _Builder:
         more = self.text(x, y + self.line_height(14), detail, "muted", 12.5, False)
         if Box(x, y, max(name.box.w, more.box.w), lines).overlaps(taken.inset(-8 * self.scale, 0)):
             shift = taken.right + 16 * self.scale - x
-            name, more = (
-                Text(t.box.moved(shift, 0), t.text, t.role, t.size, t.bold) for t in (name, more)
-            )
+            name, more = (Text(t.box.moved(shift, 0), t.text, t.role, t.size, t.bold) for t in (name, more))
         if more.box.right <= self.layout.plot.right + 4 * self.scale:
             self.texts += [name, more]
             self.label_right = more.box.right
@@ -297,7 +303,9 @@ class _Builder:
         if self.sees_prefill:
             label = f"TTFT {duration(self.request.ttft_s)}"
             row = self.layout.measures
-            self._dimension(0.0, self.request.ttft_s, row.y + row.h / 2, self.prefill.y, label, self.layout.plot)
+            self._dimension(
+                0.0, self.request.ttft_s, row.y + row.h / 2, self.prefill.y, label, self.layout.plot
+            )
 
     def measure_itl(self) -> None:
         """The mean inter-token latency, to scale, from the start of a step that is in view."""
@@ -312,10 +320,11 @@ class _Builder:
         for candidate in (step + 1, step):
             start = self.request.pass_start_s(candidate)
             fits = self.axis.clipped_px(start + itl) + width < self.layout.plot.right
-            if 1 <= candidate <= self.request.train.steps and start >= self.axis.start_s and fits:
-                if self.axis.to_px(start) >= self.label_right + 8 * self.scale:
-                    self._dimension(start, start + itl, y, self.train.y, label, self.layout.plot, aside=True)
-                    return
+            is_clear = self.axis.to_px(start) >= self.label_right + 8 * self.scale
+            exists = 1 <= candidate <= self.request.train.steps and start >= self.axis.start_s
+            if exists and fits and is_clear:
+                self._dimension(start, start + itl, y, self.train.y, label, self.layout.plot, aside=True)
+                return
 
     def measure_total(self, whole: TimeAxis) -> None:
         """End to end over the strip of the whole request."""
@@ -384,9 +393,7 @@ def _bands(request: RequestCost, axis: TimeAxis, box: Box, decode_only: bool = F
     return tuple(found)
 
 
-def _lanes(
-    request: RequestCost, machine: Machine, axis: TimeAxis, layout: StageLayout
-) -> tuple[Lane, ...]:
+def _lanes(request: RequestCost, machine: Machine, axis: TimeAxis, layout: StageLayout) -> tuple[Lane, ...]:
     compute: list[tuple[float, float]] = []
     bandwidth: list[tuple[float, float]] = []
     end_s = min(axis.end_s, request.e2e_s)
@@ -419,7 +426,9 @@ def _tick_texts(
         width = math.ceil(measure(mark.label, size, False)) + 2
         left = min(max(x - width / 2, row.x - 10 * scale), row.right - width + 12 * scale)
         if left > edge + 6 * scale:
-            found.append((x, Text(Box(left, row.y + 4 * scale, width, 1.35 * size), mark.label, "faint", size)))
+            found.append(
+                (x, Text(Box(left, row.y + 4 * scale, width, 1.35 * size), mark.label, "faint", size))
+            )
             edge = left + width
         else:
             found.append((x, Text(Box(x, row.y, 0, 0), "", "faint", size)))
@@ -430,7 +439,9 @@ def describe(result: Result, time_s: float) -> str:
     """The moment in words, for screen readers and status."""
     number = result.request.pass_at(time_s)
     cost = result.request.pass_cost(number)
-    phase = "prefill" if number == 0 else f"decode pass {count(number)} of {count(result.request.train.steps)}"
+    phase = (
+        "prefill" if number == 0 else f"decode pass {count(number)} of {count(result.request.train.steps)}"
+    )
     return (
         f"{duration(time_s)} of {duration(result.e2e_s)}: {phase}, {cost.bound}-bound, "
         f"compute {percent(cost.compute_utilisation)}, bandwidth {percent(cost.bandwidth_utilisation)}"

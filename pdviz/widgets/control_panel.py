@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
@@ -21,7 +22,8 @@ from pdviz.widgets.memory_view import MemoryView
 from pdviz.widgets.paint import draw_card, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
 
-PANEL_WIDTH = 268.0
+PANEL_WIDTH = 284.0
+NEEDED_HEIGHT = 716.0  # design pixels; in less, rows close up
 OUTPUT_SLIDER_HIGH = 8_192
 OTHERS_SLIDER_HIGH = 1_023
 SLIDERS = ("prompt_tokens", "output_tokens", "others", "cached_tokens")
@@ -38,8 +40,10 @@ def accelerator_words(result: Result) -> str:
 
 def model_words(result: Result) -> str:
     model = result.architecture
-    active = f", {parameters(model.active_parameters)} active" if model.is_mixture else ""
-    return f"{parameters(model.parameters)} parameters{active} · {binary_size(result.model.kv_bytes_per_token)} KV/token"
+    kv = f"{binary_size(result.model.kv_bytes_per_token)} KV/token"
+    if model.is_mixture:
+        return f"{parameters(model.parameters)} ({parameters(model.active_parameters)} active) · {kv}"
+    return f"{parameters(model.parameters)} parameters · {kv}"
 
 
 class ControlPanel(QWidget):
@@ -86,13 +90,21 @@ class ControlPanel(QWidget):
         self._order_focus()
 
     def _order_focus(self) -> None:
-        order: list[QWidget] = [self.pickers["model"], self.pickers["accelerator"], self.edits["accelerators"]]
+        order: list[QWidget] = [
+            self.pickers["model"],
+            self.pickers["accelerator"],
+            self.edits["accelerators"],
+        ]
         order += [self.pickers["weights_dtype"], self.pickers["kv_dtype"]]
         for name in ("prompt_tokens", "output_tokens", "others"):
             order += [self.edits[name], self.sliders[name]]
-        order += [self.edits["others_context_tokens"], self.edits["cached_tokens"], self.sliders["cached_tokens"]]
+        order += [
+            self.edits["others_context_tokens"],
+            self.edits["cached_tokens"],
+            self.sliders["cached_tokens"],
+        ]
         order += self.chips
-        for one, following in zip(order, order[1:], strict=False):
+        for one, following in itertools.pairwise(order):
             QWidget.setTabOrder(one, following)
 
     # --- edits ---------------------------------------------------------------------------------
@@ -129,7 +141,7 @@ class ControlPanel(QWidget):
                     a.name,
                     a.name,
                     f"{a.memory_bytes / 1e9:,.0f} GB · {si(a.memory_bandwidth_bytes_per_s, 'B/s')} · "
-                    f"{si(max(a.peak_flops_per_s.get('bf16', 0), a.peak_flops_per_s.get('fp16', 0)), 'FLOP/s')}",
+                    + si(max(a.peak_flops_per_s.get(d, 0.0) for d in ("bf16", "fp16")), "FLOP/s"),
                     " ".join((a.vendor, *a.aliases)),
                 )
                 for a in catalogue.accelerators
@@ -201,7 +213,13 @@ class ControlPanel(QWidget):
 
     def set_look(self, theme: Theme, scale: float) -> None:
         self.theme, self.scale = theme, scale
-        for child in (*self.pickers.values(), *self.sliders.values(), *self.edits.values(), *self.chips, self.memory):
+        for child in (
+            *self.pickers.values(),
+            *self.sliders.values(),
+            *self.edits.values(),
+            *self.chips,
+            self.memory,
+        ):
             child.set_look(theme, scale)
         self._lay_out()
         self.update()
@@ -214,8 +232,10 @@ class ControlPanel(QWidget):
         x, width = 16 * s, self.width() - 32 * s
         y = 13 * s
         self._texts = []
-        spare = self.height() - self.needed_height()
+        spare = self.height() - NEEDED_HEIGHT * s
+        tight = spare < 0
         gap = min(max(spare / 9, 0.0), 9 * s)
+        close = 3 * s if tight else 0.0
 
         def label(text: str, at: float, role: str = "muted", size: float = 13, align: str = "left") -> None:
             self._texts.append((Box(x, at, width, 18 * s), text, role, size * s, False, align))
@@ -223,16 +243,25 @@ class ControlPanel(QWidget):
         label(BY_NAME["model"].label, y)
         self.pickers["model"].place(Box(x, y + 21 * s, width, 32 * s))
         label(self._hints["model"], y + 56 * s, "faint", 12)
-        y += 80 * s + gap
+        y += 80 * s + gap - close
         label(BY_NAME["accelerator"].label, y)
         self.pickers["accelerator"].place(Box(x, y + 21 * s, width - 62 * s, 32 * s))
         self._place(self.edits["accelerators"], Box(x + width - 53 * s, y + 23 * s, 48 * s, 28 * s))
         label(self._hints["accelerator"], y + 56 * s, "faint", 12)
-        y += 80 * s + gap
+        y += 80 * s + gap - close
         half = (width - 8 * s) / 2
         label(BY_NAME["weights_dtype"].label, y)
         self.pickers["weights_dtype"].place(Box(x, y + 21 * s, half, 32 * s))
-        self._texts.append((Box(x + half + 8 * s, y, half, 18 * s), BY_NAME["kv_dtype"].label, "muted", 13 * s, False, "left"))
+        self._texts.append(
+            (
+                Box(x + half + 8 * s, y, half, 18 * s),
+                BY_NAME["kv_dtype"].label,
+                "muted",
+                13 * s,
+                False,
+                "left",
+            )
+        )
         self.pickers["kv_dtype"].place(Box(x + half + 8 * s, y + 21 * s, half, 32 * s))
         y += 62 * s + gap
         for name in SLIDERS:
@@ -242,17 +271,22 @@ class ControlPanel(QWidget):
             self._place(self.edits[name], Box(left, y - 3 * s, x + width - left, 25 * s))
             slider_height = 34 * s if name == "prompt_tokens" else 20 * s
             self.sliders[name].place(Box(x - 2 * s, y + 21 * s, width + 4 * s, slider_height))
-            y += 22 * s + slider_height + (4 * s if name == "prompt_tokens" else 8 * s)
+            y += 22 * s + slider_height + (4 * s if name == "prompt_tokens" else 8 * s) - close
             if name == "others":
                 title = BY_NAME["others_context_tokens"].label
                 label(title, y - 3 * s)
                 left = x + text_width(title, 13 * s) + 8 * s
-                self._place(self.edits["others_context_tokens"], Box(left, y - 7 * s, x + width - left, 25 * s))
+                self._place(
+                    self.edits["others_context_tokens"], Box(left, y - 7 * s, x + width - left, 25 * s)
+                )
                 y += 24 * s
             y += gap
-        label("Try", y)
-        y = self._lay_out_chips(x, y + 23 * s, width, s)
-        self.memory.place(Box(x, max(self.height() - 86 * s, y + 4 * s), width, 78 * s))
+        if not tight:
+            label("Try", y)
+            y += 23 * s
+        y = self._lay_out_chips(x, y, width, s)
+        memory_height = (58 if tight else 74) * s
+        self.memory.place(Box(x, self.height() - memory_height - 10 * s, width, memory_height))
 
     def _lay_out_chips(self, x: float, y: float, width: float, s: float) -> float:
         gap = 6 * s
@@ -262,10 +296,6 @@ class ControlPanel(QWidget):
             chip.place(Box(x + column * (half + gap), y + row * 34 * s, half, 28 * s))
         return y + 34 * s * ((len(self.chips) + 1) // 2)
 
-    def needed_height(self) -> float:
-        """Height below which parts would overlap."""
-        return 716 * self.scale
-
     def _place(self, edit: ValueEdit, box: Box) -> None:
         edit.setGeometry(round(box.x), round(box.y), round(box.w), round(box.h))
 
@@ -274,7 +304,14 @@ class ControlPanel(QWidget):
             p.fillRect(self.rect(), colour(self.theme.window))
             draw_card(p, Box(0, 0, self.width(), self.height()), self.theme, self.scale)
             frame = self.edits["accelerators"].geometry()
-            box = Box(frame.x() - 3 * self.scale, frame.y() - 2 * self.scale, frame.width() + 6 * self.scale, frame.height() + 4 * self.scale)
+            box = Box(
+                frame.x() - 3 * self.scale,
+                frame.y() - 2 * self.scale,
+                frame.width() + 6 * self.scale,
+                frame.height() + 4 * self.scale,
+            )
             draw_card(p, box, self.theme, self.scale * 0.75)
             for box, text, role, size, bold, align in self._texts:
-                draw_text(p, box, elided(text, size, bold, box.w), getattr(self.theme, role), size, bold, align)
+                draw_text(
+                    p, box, elided(text, size, bold, box.w), getattr(self.theme, role), size, bold, align
+                )

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 
 from pdviz.errors import InputError
@@ -130,7 +130,7 @@ class LogSlider(PaintedView):
         else:
             self.choose(target)
 
-    def paint(self, p: QPainter, dirty: object) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         theme, s = self.theme, self.scale
         p.fillRect(self.rect(), colour(theme.surface))
         y = 9 * s
@@ -213,8 +213,12 @@ class ValueEdit(QLineEdit):
 
     def _colour(self) -> None:
         palette = self.palette()
-        palette.setColor(palette.ColorRole.Text, colour(self.theme.warning if self._is_refused else self.theme.text))
-        palette.setColor(palette.ColorRole.Base, colour(self.theme.raised if self.hasFocus() else self.theme.surface))
+        palette.setColor(
+            palette.ColorRole.Text, colour(self.theme.warning if self._is_refused else self.theme.text)
+        )
+        palette.setColor(
+            palette.ColorRole.Base, colour(self.theme.raised if self.hasFocus() else self.theme.surface)
+        )
         self.setPalette(palette)
 
     def _enter(self) -> None:
@@ -271,7 +275,8 @@ class PaintedButton(QAbstractButton):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            if event.key() in (Key.Key_Space, Key.Key_Return, Key.Key_Enter) and not event.modifiers():
+            presses = event.key() in (Key.Key_Space, Key.Key_Return, Key.Key_Enter)
+            if presses and not event.modifiers():
                 event.accept()
                 return True
         return super().event(event)
@@ -324,7 +329,7 @@ class Chip(PaintedButton):
         p.setBrush(colour(theme.raised if hovered or self.is_on else theme.surface))
         p.drawRoundedRect(box, box.height() / 2, box.height() / 2)
         whole = Box(0, 0, self.width(), self.height())
-        text = elided(self.text(), 12.5 * s, True, self.width() - 14 * s)
+        text = elided(self.text(), 12.5 * s, True, self.width() - 10 * s)
         draw_text(p, whole, text, theme.text if self.is_on else theme.muted, 12.5 * s, True, "center")
 
 
@@ -409,7 +414,9 @@ class PickerButton(PaintedButton):
         inner = Box(11 * s, 0, self.width() - 36 * s, self.height())
         size, bold = 14.5 * s, self._framed
         draw_text(p, inner, elided(self._choice, size, bold, inner.w), theme.text, size, bold)
-        draw_icon(p, "chevron", Box(self.width() - 25 * s, self.height() / 2 - 7 * s, 14 * s, 14 * s), theme.muted)
+        draw_icon(
+            p, "chevron", Box(self.width() - 25 * s, self.height() / 2 - 7 * s, 14 * s, 14 * s), theme.muted
+        )
 
 
 def attempt(action: Callable[[], None]) -> str | None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.figures import Figure
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
 from pdviz.widgets.paint import draw_card, draw_text, elided
-from pdviz.widgets.palette import colour
+from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
 
 
@@ -24,7 +23,10 @@ def paint_figure(p: QPainter, box: Box, figure: Figure, theme: Theme, scale: flo
     draw_text(p, value, elided(figure.value, 28 * scale, True, width), theme.text, 28 * scale, True)
     code = theme.bound_text(figure.bound) if figure.bound else theme.muted
     bold = figure.bound is not None
-    draw_text(p, detail, elided(figure.detail, 13 * scale, bold, width), code, 13 * scale, bold)
+    words = figure.detail
+    if figure.brief and text_width(words, 13 * scale, bold) > width:
+        words = figure.brief
+    draw_text(p, detail, elided(words, 13 * scale, bold, width), code, 13 * scale, bold)
 
 
 class FigureView(PaintedView):
@@ -41,6 +43,6 @@ class FigureView(PaintedView):
             self.say(f"{figure.value}, {figure.detail}")
             self.update()
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.window))
         paint_figure(p, Box(0, 0, self.width(), self.height()), self._figure, self.theme, self.scale)

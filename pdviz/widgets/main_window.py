@@ -99,6 +99,10 @@ class MainWindow(QWidget):
         """One sentence to the user."""
         self.toast.tell(sentence)
 
+    def step(self, passes: int) -> None:
+        """Moves the playhead by whole passes."""
+        self.player.step(passes)
+
     # --- theme and scale -----------------------------------------------------------------------
 
     @Slot()
@@ -107,7 +111,7 @@ class MainWindow(QWidget):
             self._choose_theme()
 
     def set_theme_choice(self, choice: str) -> None:
-        """"system", "dark" or "light"."""
+        """ "system", "dark" or "light"."""
         self._choice = choice
         self._choose_theme()
 
@@ -251,5 +255,7 @@ class MainWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.player.set_playing(False)
+        self.toast.dismiss()
+        self._speaker.stop()
         self.closing.emit(self.current_settings())
         super().closeEvent(event)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, Qt
-from PySide6.QtGui import QBrush, QPainter
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.costmodel.memory import RESERVE_SHARE, Memory
@@ -45,11 +45,18 @@ def paint_memory(p: QPainter, box: Box, memory: Memory, theme: Theme, scale: flo
                    colour(theme.warning))  # fmt: skip
     line = Box(box.x, bar.bottom + 5 * scale, box.w, 16 * scale)
     x = line.x
-    for code, words in ((theme.memory_weights, parts.split(" · ")[0]), (theme.memory_kv, parts.split(" · ")[1])):
+    for code, words in (
+        (theme.memory_weights, parts.split(" · ")[0]),
+        (theme.memory_kv, parts.split(" · ")[1]),
+    ):
         draw_round_box(p, Box(x, line.y + 4 * scale, 8 * scale, 8 * scale), code, 2 * scale)
         draw_text(p, Box(x + 13 * scale, line.y, line.w, line.h), words, theme.muted, 12 * scale)
         x += 0.54 * line.w
-    words = elided(f"hatched: {percent(RESERVE_SHARE)[:-4]} % kept for the runtime", 12 * scale, False, line.w)
+    if line.bottom + 16 * scale > box.bottom:
+        return
+    words = elided(
+        f"hatched: {percent(RESERVE_SHARE)[:-4]} % kept for the runtime", 12 * scale, False, line.w
+    )
     draw_text(p, line.moved(0, 16 * scale), words, theme.faint, 12 * scale)
 
 
@@ -67,7 +74,7 @@ class MemoryView(PaintedView):
             self.say(", ".join(memory_words(memory)))
             self.update()
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.surface))
         if self._memory is not None:
             paint_memory(p, Box(0, 0, self.width(), self.height()), self._memory, self.theme, self.scale)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.costmodel.roofline import Machine, PassCost
@@ -120,7 +119,7 @@ class MetersView(PaintedView):
             f"bandwidth {percent(cost.bandwidth_utilisation)}, {intensity_words(cost, machine)}"
         )
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.window))
         if self._shown is not None:
             cost, machine, index = self._shown

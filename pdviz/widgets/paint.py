@@ -154,7 +154,9 @@ def draw_icon(p: QPainter, name: str, box: Box, code: str) -> None:
         pen = QPen(colour(code), 1.7 * u)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
         p.setPen(pen)
-        p.drawPolyline([QPointF(cx - 4 * u, cy - 2 * u), QPointF(cx, cy + 2 * u), QPointF(cx + 4 * u, cy - 2 * u)])
+        p.drawPolyline(
+            [QPointF(cx - 4 * u, cy - 2 * u), QPointF(cx, cy + 2 * u), QPointF(cx + 4 * u, cy - 2 * u)]
+        )
     elif name == "theme":
         p.setPen(QPen(colour(code), 1.4 * u))
         p.setBrush(NO_BRUSH)

@@ -61,7 +61,9 @@ class Player(QObject):
         if passes < 0 and time_s > self._request.pass_start_s(here) + 1e-12:
             passes += 1
         target = min(max(here + passes, 0), self._request.passes)
-        self.seek(self._request.pass_start_s(target) if target < self._request.passes else self._request.e2e_s)
+        self.seek(
+            self._request.pass_start_s(target) if target < self._request.passes else self._request.e2e_s
+        )
 
     def set_rate(self, rate: float) -> None:
         self._change(self._clock.with_rate(perf_counter(), rate), state=True)

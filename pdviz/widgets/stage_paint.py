@@ -141,9 +141,9 @@ def _paint_lane(p: QPainter, lane: Lane, theme: Theme, scale: float) -> None:
     line_height = 15 * scale
     gutter = Box(box.x - 84 * scale, top - line_height / 2, 76 * scale, line_height)
     draw_text(p, gutter, percent(lane.ceiling).replace(".0", ""), theme.faint, 11.5 * scale, False, "right")
-    name = gutter.moved(0, min(box.y - 2 * scale, gutter.y) - line_height - gutter.y)
+    name = gutter.moved(0, min(box.y - 2 * scale, gutter.y - line_height) - gutter.y)
     draw_text(p, name, lane.name, theme.bound_text(lane.bound), 12.5 * scale, True, "right")
-    draw_text(p, Box(gutter.x, box.bottom - 10 * scale, gutter.w, 15 * scale), "0", theme.faint,
+    draw_text(p, Box(gutter.x, box.bottom - 12 * scale, gutter.w, 15 * scale), "0", theme.faint,
               11.5 * scale, False, "right")  # fmt: skip
 
 
@@ -202,7 +202,9 @@ def paint_playhead(p: QPainter, stage: Stage, time_s: float, theme: Theme, scale
     """The line at the present moment, with a handle, and its place in the whole."""
     layout = stage.layout
     whole = stage.overview_axis.clipped_px(time_s)
-    draw_lines(p, [QLineF(whole, layout.overview.y + 2, whole, layout.overview.bottom - 2)], theme.text, 1.4 * scale)
+    draw_lines(
+        p, [QLineF(whole, layout.overview.y + 2, whole, layout.overview.bottom - 2)], theme.text, 1.4 * scale
+    )
     if not stage.axis.contains(time_s):
         return
     x = stage.axis.clipped_px(time_s)
@@ -213,6 +215,8 @@ def paint_playhead(p: QPainter, stage: Stage, time_s: float, theme: Theme, scale
     p.setPen(NO_PEN)
     p.setBrush(colour(theme.text))
     p.drawPolygon(
-        QPolygonF([QPointF(x - half, top - half), QPointF(x + half, top - half), QPointF(x, top + half * 0.7)])
+        QPolygonF(
+            [QPointF(x - half, top - half), QPointF(x + half, top - half), QPointF(x, top + half * 0.7)]
+        )
     )
     p.setRenderHint(ANTIALIASING, False)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRect, QRectF, QSize, Qt, QVariantAnimation, Signal, Slot
-from PySide6.QtGui import QFocusEvent, QMouseEvent, QNativeGestureEvent, QPainter, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, QVariantAnimation, Signal, Slot
+from PySide6.QtGui import (
+    QFocusEvent,
+    QMouseEvent,
+    QNativeGestureEvent,
+    QPainter,
+    QPixmap,
+    QRegion,
+    QResizeEvent,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
@@ -143,13 +152,14 @@ class StageView(PaintedView):
             )
         return self._stage
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         stage = self.stage
         ratio = self.devicePixelRatioF()
         if not self._is_current or self._picture.devicePixelRatio() != ratio:
             self._redraw(stage, ratio)
-        source = QRectF(dirty.x() * ratio, dirty.y() * ratio, dirty.width() * ratio, dirty.height() * ratio)
-        p.drawPixmap(QRectF(dirty), self._picture, source)
+        for part in dirty:
+            x, y, w, h = part.x(), part.y(), part.width(), part.height()
+            p.drawPixmap(QRectF(part), self._picture, QRectF(x * ratio, y * ratio, w * ratio, h * ratio))
         paint_veil(p, stage, self._time_s, self.theme)
         paint_playhead(p, stage, self._time_s, self.theme, self.scale)
         if self.hasFocus() and self._shows_focus:
@@ -169,6 +179,11 @@ class StageView(PaintedView):
         p.setPen(colour(self.theme.muted))
         p.setBrush(Qt.BrushStyle.NoBrush)
         p.drawRoundedRect(QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5), 7 * self.scale, 7 * self.scale)
+
+    @property
+    def is_painted(self) -> bool:
+        """True once the present state has been drawn."""
+        return self._is_current
 
     # --- navigation ----------------------------------------------------------------------------
 
@@ -223,7 +238,10 @@ class StageView(PaintedView):
         event.accept()
 
     def event(self, event: QEvent) -> bool:
-        if isinstance(event, QNativeGestureEvent) and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:
+        if (
+            isinstance(event, QNativeGestureEvent)
+            and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture
+        ):
             factor = min(max(1 + event.value(), 1 / ZOOM_LIMIT_PER_EVENT), ZOOM_LIMIT_PER_EVENT)
             self.zoom(factor, self.stage.axis.to_s(event.position().x()), animate=False)
             return True
@@ -234,7 +252,8 @@ class StageView(PaintedView):
         layout = self.stage.layout
         self._drag_from, self._drag_window = at, self.window_in_view
         panning = event.button() == Qt.MouseButton.MiddleButton or (
-            event.button() == Qt.MouseButton.LeftButton and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+            event.button() == Qt.MouseButton.LeftButton
+            and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
         )
         if layout.overview.contains(at.x(), at.y()) and event.button() == Qt.MouseButton.LeftButton:
             self._drag = "overview"
@@ -292,4 +311,3 @@ class StageView(PaintedView):
 
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.update()
-

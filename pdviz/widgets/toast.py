@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect, Qt, QTimer, Slot
-from PySide6.QtGui import QMouseEvent, QPainter
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QMouseEvent, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
@@ -67,7 +67,7 @@ class Toast(PaintedView):
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self.dismiss()
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         theme, s = self.theme, self.scale
         p.fillRect(self.rect(), colour(theme.window))
         draw_card(p, Box(0, 0, self.width(), self.height()), theme, s, theme.raised)

@@ -80,4 +80,10 @@ class TopBar(QWidget):
                 room = self._right - width - 30 * s - left
             else:
                 room = self._right - left
-            draw_text(p, Box(left, 0, room, height), elided(self._words[0], 14 * s, False, room), theme.muted, 14 * s)
+            draw_text(
+                p,
+                Box(left, 0, room, height),
+                elided(self._words[0], 14 * s, False, room),
+                theme.muted,
+                14 * s,
+            )

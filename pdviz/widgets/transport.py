@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QRect, QRectF, Qt, Signal, Slot
-from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
@@ -17,7 +17,7 @@ from pdviz.units import duration
 from pdviz.widgets.choices import Choice, ChoicePopup
 from pdviz.widgets.fields import Chip, IconButton, PickerButton
 from pdviz.widgets.paint import ANTIALIASING, NO_PEN, draw_text
-from pdviz.widgets.palette import colour
+from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.player import Player
 from pdviz.widgets.view import PaintedView
 
@@ -56,9 +56,9 @@ class Scrubber(PaintedView):
         whole = self._result.e2e_s if self._result is not None else 1.0
         return left + (right - left) * min(max(time_s / whole, 0.0), 1.0)
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         theme, s = self.theme, self.scale
-        p.fillRect(dirty, colour(theme.surface))
+        p.fillRect(dirty.boundingRect(), colour(theme.surface))
         if self._result is None:
             return
         y, x = self.height() / 2, self._x(self._time_s)
@@ -92,19 +92,27 @@ class Clock(PaintedView):
         self.setAccessibleName("Time")
         self._words = ("", "")
 
+    def needed_width(self, whole_s: float) -> float:
+        """Width for any moment of a request that takes ``whole_s``."""
+        size = 15.5 * self.scale
+        moments = (whole_s, min(whole_s, 59.9), 0.888 * whole_s)
+        left = max(text_width(steady_time(t, whole_s), size, True) for t in moments)
+        return left + text_width(f"/ {duration(whole_s)}", size) + 14 * self.scale
+
     def show_time(self, time_s: float, whole_s: float) -> None:
         words = (steady_time(time_s, whole_s), f"/ {duration(whole_s)}")
         if words != self._words:
             self._words = words
             self.update()
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.surface))
         size = 15.5 * self.scale
-        half = 0.52 * self.width()
-        draw_text(p, Box(0, 0, half, self.height()), self._words[0], self.theme.text, size, True, "right")
-        rest = Box(half + 6 * self.scale, 0, self.width() - half, self.height())
-        draw_text(p, rest, self._words[1], self.theme.muted, size)
+        rest = text_width(self._words[1], size) + 6 * self.scale
+        now = Box(0, 0, self.width() - rest, self.height())
+        draw_text(p, now, self._words[0], self.theme.text, size, True, "right")
+        whole = Box(now.right + 6 * self.scale, 0, rest, self.height())
+        draw_text(p, whole, self._words[1], self.theme.muted, size)
 
 
 def steady_time(time_s: float, whole_s: float) -> str:
@@ -112,7 +120,7 @@ def steady_time(time_s: float, whole_s: float) -> str:
     if whole_s >= 59.95:
         return duration(time_s) if time_s >= 59.95 else f"{time_s:.1f} s"
     if whole_s >= 0.9995:
-        return f"{time_s:.2f} s"
+        return f"{time_s:.2f} s" if whole_s >= 10 else f"{time_s:.3f} s"
     if whole_s >= 0.9995e-3:
         return f"{time_s * 1e3:.1f} ms"
     return f"{time_s * 1e6:.1f} µs"
@@ -148,7 +156,7 @@ class Transport(QWidget):
         self.back.clicked.connect(partial(player.step, -1))
         self.play.clicked.connect(player.toggle)
         self.ahead.clicked.connect(partial(player.step, 1))
-        self.loop.clicked.connect(self._toggle_loop)
+        self.loop.clicked.connect(self.toggle_loop)
         self.real_time.clicked.connect(self.toggle_real_time)
         self.rate.clicked.connect(self._open_rates)
         self.fit.clicked.connect(self.fit_asked)
@@ -158,7 +166,8 @@ class Transport(QWidget):
         self.show_state()
 
     @Slot()
-    def _toggle_loop(self) -> None:
+    def toggle_loop(self) -> None:
+        """At the end, from the start again, or not."""
         self._player.set_loop(not self._player.clock.loops)
 
     @Slot()
@@ -194,6 +203,7 @@ class Transport(QWidget):
     def show_result(self, result: Result) -> None:
         self._whole_s = result.e2e_s
         self.scrubber.show_result(result)
+        self._lay_out()
         self.show_time(self._player.time_s)
 
     def show_time(self, time_s: float) -> None:
@@ -223,7 +233,8 @@ class Transport(QWidget):
         for button, side in ((self.start, 32), (self.back, 32), (self.play, 42), (self.ahead, 32)):
             button.place(row(x, side * s, side * s))
             x += (side + 5) * s
-        self.clock.place(row(x + 2 * s, 178 * s, 30 * s))
+        clock = max(self.clock.needed_width(self._whole_s), 158 * s)
+        self.clock.place(row(x + 8 * s, clock, 30 * s))
         right = self.width() - 16 * s
         for chip in (self.fit, self.real_time):
             right -= chip.needed_width()
@@ -233,7 +244,7 @@ class Transport(QWidget):
         self.loop.place(row(right, 32 * s, 32 * s))
         right -= 152 * s
         self.rate.place(row(right, 148 * s, 32 * s))
-        left = x + 186 * s
+        left = x + 8 * s + clock + 12 * s
         self.scrubber.place(row(left, right - left - 10 * s, 34 * s))
 
     def paintEvent(self, event: QPaintEvent) -> None:

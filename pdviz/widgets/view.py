@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from PySide6.QtCore import QEvent, QRect, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
@@ -46,13 +46,13 @@ class PaintedView(QWidget):
         if value != self.accessibleDescription():
             self.setAccessibleDescription(value)
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         """Draws the widget (at least ``dirty``)."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as p:
             try:
-                self.paint(p, event.rect())
+                self.paint(p, event.region())
             except Exception:
                 # A mistake in drawing must not take the program down, nor flood the log.
                 if not self._has_failed:

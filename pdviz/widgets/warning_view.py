@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRect
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
@@ -58,6 +57,6 @@ class WarningView(PaintedView):
             self.say(" ".join(lines))
             self.update()
 
-    def paint(self, p: QPainter, dirty: QRect) -> None:
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.window))
         paint_warning(p, Box(0, 0, self.width(), self.height()), self._lines, self.theme, self.scale)
