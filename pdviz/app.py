@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from pdviz.errors import InputError
 from pdviz.scenario import Scenario
+
+if TYPE_CHECKING:
+    from pdviz.catalogue import Catalogue
+    from pdviz.widgets.main_window import MainWindow
 
 
 def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = False) -> int:
@@ -69,7 +74,7 @@ def settings_folder() -> str:
 
 def compose(
     scenario: Scenario | None, folder: str, *, theme: str | None = None, reset: bool = False
-) -> tuple[object, list[str]]:
+) -> tuple[MainWindow, list[str]]:
     """The window, not yet shown, and what is to be said once it is.
 
     Raises InputError where ``scenario`` names a model or accelerator that does not exist.
@@ -101,13 +106,13 @@ def compose(
     return window, messages
 
 
-def first_scenario(catalogue: object) -> Scenario:
+def first_scenario(catalogue: Catalogue) -> Scenario:
     """The standard scenario, or one with what a damaged catalogue still holds."""
     import msgspec
 
     standard = Scenario()
-    models = [m.name for m in catalogue.models]  # type: ignore[attr-defined]
-    accelerators = [a.name for a in catalogue.accelerators]  # type: ignore[attr-defined]
+    models = [m.name for m in catalogue.models]
+    accelerators = [a.name for a in catalogue.accelerators]
     if not models or not accelerators:
         missing = "models" if not models else "accelerators"
         raise InputError(f"the catalogue holds no usable {missing}; install pdviz again")

@@ -88,7 +88,8 @@ def load(folder: str) -> tuple[Settings, list[str]]:
         return Settings(), [f"{FILE}: it cannot be read ({error.strerror}); standard settings are used."]
     except (ValueError, RecursionError) as error:
         return Settings(), [_set_aside(path, str(error))]
-    problems, values = [], {}
+    problems: list[str] = []
+    values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in _READERS:
             problems.append(f'{FILE}: unknown key "{key}" is ignored, expected one of {", ".join(_READERS)}.')

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from PySide6.QtGui import QAction, QKeySequence
@@ -16,25 +17,23 @@ if TYPE_CHECKING:
 
 
 class Command(msgspec.Struct, frozen=True):
-    """``keys`` are shortcuts as Qt writes them; the first is shown in menus."""
+    """``keys`` are shortcuts as Qt writes them; the first is shown in menus. ``run`` takes the window."""
 
     id: str
     title: str
     menu: str
     keys: tuple[str, ...]
-    run: Callable[[MainWindow], None]
+    run: Callable[[Any], object]
+
+
+def _apply_preset(index: int, window: MainWindow) -> None:
+    window.panel.apply_preset(index)
 
 
 def _presets() -> tuple[Command, ...]:
     return tuple(
-        Command(
-            f"preset.{number}",
-            preset.title,
-            "Presets",
-            (f"Alt+{number}",),
-            lambda w, index=number - 1: w.panel.apply_preset(index),
-        )
-        for number, preset in enumerate(PRESETS, start=1)
+        Command(f"preset.{n}", preset.title, "Presets", (f"Alt+{n}",), partial(_apply_preset, n - 1))
+        for n, preset in enumerate(PRESETS, start=1)
     )
 
 
@@ -48,7 +47,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("play.back10", "Ten passes back", "Playback", ("Shift+,", "<", "Shift+Left"), lambda w: w.step(-10)),
     Command("play.ahead10", "Ten passes on", "Playback", ("Shift+.", ">", "Shift+Right"), lambda w: w.step(10)),
     Command("play.start", "To the start", "Playback", ("Home",), lambda w: w.player.seek(0.0)),
-    Command("play.end", "To the end", "Playback", ("End",), lambda w: w.player.seek(w.player.clock.whole_s)),
+    Command("play.end", "To the end", "Playback", ("End",), lambda w: w.player.seek(math.inf)),
     Command("play.slower", "Slower", "Playback", ("[",), lambda w: w.player.change_rate(False)),
     Command("play.faster", "Faster", "Playback", ("]",), lambda w: w.player.change_rate(True)),
     Command("play.real", "Real time", "Playback", ("\\",), lambda w: w.transport.toggle_real_time()),

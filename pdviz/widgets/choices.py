@@ -75,8 +75,8 @@ class _Row(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         theme, s = self._theme, self._scale
-        area: QRectF = QRectF(option.rect)  # type: ignore[attr-defined]
-        state = option.state  # type: ignore[attr-defined]
+        area: QRectF = QRectF(option.rect)
+        state = option.state
         if state & QStyle.StateFlag.State_Selected:
             painter.fillRect(area, colour(theme.line))
         box = Box(area.x() + 12 * s, area.y(), area.width() - 24 * s, area.height())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -213,13 +214,8 @@ class ControlPanel(QWidget):
 
     def set_look(self, theme: Theme, scale: float) -> None:
         self.theme, self.scale = theme, scale
-        for child in (
-            *self.pickers.values(),
-            *self.sliders.values(),
-            *self.edits.values(),
-            *self.chips,
-            self.memory,
-        ):
+        parts: list[Any] = [*self.pickers.values(), *self.sliders.values(), *self.edits.values(), *self.chips]
+        for child in (*parts, self.memory):
             child.set_look(theme, scale)
         self._lay_out()
         self.update()

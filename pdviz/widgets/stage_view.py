@@ -23,7 +23,7 @@ from pdviz.widgets.fields import by_keyboard
 from pdviz.widgets.paint import rect
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil, playhead_boxes
-from pdviz.widgets.view import PaintedView
+from pdviz.widgets.view import PaintedView, rectangles
 
 JUMP_MS = 150
 ZOOM_KEY = 1.25
@@ -157,7 +157,7 @@ class StageView(PaintedView):
         ratio = self.devicePixelRatioF()
         if not self._is_current or self._picture.devicePixelRatio() != ratio:
             self._redraw(stage, ratio)
-        for part in dirty:
+        for part in rectangles(dirty):
             x, y, w, h = part.x(), part.y(), part.width(), part.height()
             p.drawPixmap(QRectF(part), self._picture, QRectF(x * ratio, y * ratio, w * ratio, h * ratio))
         paint_veil(p, stage, self._time_s, self.theme)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
 
-from PySide6.QtCore import QEvent, QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPixmap, QRegion
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
@@ -64,31 +65,6 @@ class PaintedView(QWidget):
         return QSize(200, 60)
 
 
-class PixmapCache:
-    """A picture of a widget, kept until its key, size or pixel ratio changes."""
-
-    def __init__(self) -> None:
-        self._key: object = None
-        self._pixmap = QPixmap()
-
-    def clear(self) -> None:
-        self._key = None
-
-    def pixmap(self, widget: QWidget, key: object, paint: object) -> QPixmap:
-        """The picture that ``paint(painter)`` draws for ``key``."""
-        ratio = widget.devicePixelRatioF()
-        full = (widget.size(), ratio, key)
-        if full != self._key:
-            size = widget.size() * ratio
-            if self._pixmap.size() != size:
-                self._pixmap = QPixmap(size)
-            self._pixmap.setDevicePixelRatio(ratio)
-            with QPainter(self._pixmap) as p:
-                paint(p)  # type: ignore[operator]
-            self._key = full
-        return self._pixmap
-
-
-def is_hidden_change(event: QEvent) -> bool:
-    """True for events after which a view may no longer be seen."""
-    return event.type() in (QEvent.Type.WindowStateChange, QEvent.Type.Hide, QEvent.Type.Show)
+def rectangles(region: QRegion) -> Iterator[QRect]:
+    """The rectangles of a region; their number is small."""
+    return iter(region)  # type: ignore[call-overload,no-any-return]

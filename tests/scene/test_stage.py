@@ -1,0 +1,422 @@
+"""The stage: to scale, complete, no more marks than pixels, and nothing written over anything else."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import msgspec
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scene_world import MODELS, log_counts, measure, result_of, scenarios, views
+
+from pdviz.evaluation import Result
+from pdviz.scenario import PRESETS, Scenario
+from pdviz.scene.axis import Window, automatic_window
+from pdviz.scene.geometry import Box
+from pdviz.scene.stage import (
+    LANE_SAMPLES,
+    LEAST_BLOCK_PX,
+    Block,
+    Lane,
+    Stage,
+    Text,
+    block_height,
+    build_stage,
+    describe,
+    stage_layout,
+)
+
+
+class Scene(msgspec.Struct, frozen=True):
+    """A stage, and what it was made from."""
+
+    result: Result
+    window: Window
+    width: float
+    height: float
+    scale: float
+    stage: Stage
+
+
+def scene(
+    scenario: Scenario, window: Window | None = None, width: float = 1100, height: float = 600, scale: float = 1.0
+) -> Scene:
+    result = result_of(scenario)
+    window = window or automatic_window(result.ttft_s, result.itl_s, result.e2e_s)
+    return Scene(
+        result, window, width, height, scale, build_stage(result, window, width, height, scale, measure)
+    )
+
+
+@st.composite
+def scenes(draw: st.DrawFn, outputs: st.SearchStrategy[int] | None = None) -> Scene:
+    """Any request, any part of it in view, any card that a window or a picture may have."""
+    scenario = draw(scenarios(outputs))
+    window = draw(views(result_of(scenario)))
+    scale = draw(st.sampled_from((0.8, 1.0, 1.35, 2.0, 3.0)))
+    width = draw(st.floats(max(560.0, 700 * scale), 3000.0))
+    height = draw(st.floats(400 * scale, 800 * scale))
+    return scene(scenario, window, width, height, scale)
+
+
+def extent_s(result: Result, block: Block) -> tuple[float, float]:
+    """When the first pass of a block begins and the last one ends."""
+    request = result.request
+    return request.pass_start_s(block.first), request.pass_end_s(block.first + block.passes - 1)
+
+
+def is_fine(stage: Stage) -> bool:
+    """True where decode passes are drawn one by one."""
+    return all(block.passes == 1 for block in stage.blocks)
+
+
+# --- to scale ------------------------------------------------------------------------------------
+
+
+@given(scenes())
+def test_that_blocks_stay_inside_the_plot(s: Scene) -> None:
+    plot = s.stage.layout.plot
+    for block in s.stage.blocks:
+        assert plot.x - 1e-6 <= block.box.x
+        assert block.box.right <= plot.right + 1e-6
+        assert plot.y <= block.box.y
+        assert block.box.bottom == pytest.approx(plot.bottom)
+
+
+@given(scenes())
+def test_that_a_block_begins_where_its_pass_does_and_is_as_wide_as_it_takes(s: Scene) -> None:
+    axis, blocks = s.stage.axis, s.stage.blocks
+    gaps = []
+    for block in blocks:
+        start, end = extent_s(s.result, block)
+        x0, x1 = axis.clipped_px(start), axis.clipped_px(end)
+        assert block.box.x == pytest.approx(x0, abs=1.0)
+        assert abs(block.box.w - (x1 - x0)) < max(1.0, 2 * s.scale + 1e-6)
+        if x1 - x0 > 1.5:
+            assert block.box.x == pytest.approx(x0, abs=1e-3)
+            if block.first > 0 and block.passes == 1:
+                gaps.append(x1 - x0 - block.box.w)
+                assert block.box.w >= 0.6 * (x1 - x0)
+    # between decode passes the same hair's breadth everywhere: widths still compare
+    full = [gap for gap in gaps if gap > 0]
+    assert not full or max(full) - min(full) < 0.5
+
+
+@given(scenes())
+def test_that_widths_of_decode_passes_are_to_each_other_as_their_durations(s: Scene) -> None:
+    axis, window = s.stage.axis, s.window
+    assume(is_fine(s.stage))
+    whole = [
+        block
+        for block in s.stage.blocks
+        if block.first and window.start_s < extent_s(s.result, block)[0] < extent_s(s.result, block)[1] < window.end_s
+    ]
+    for one, following in itertools.pairwise(whole):
+        pitch = following.box.x - one.box.x
+        assert pitch == pytest.approx(s.result.request.pass_cost(one.first).time_s * axis.px_per_s, abs=0.01)
+
+
+@given(scenes())
+def test_that_the_dimension_of_ttft_ends_where_the_prefill_block_does(s: Scene) -> None:
+    found = [d for d in s.stage.dimensions if d.text.text.startswith("TTFT")]
+    prefill = [block for block in s.stage.blocks if block.first == 0]
+    assert len(found) == len(prefill) <= 1
+    for dimension, block in zip(found, prefill, strict=True):
+        assert dimension.x0 == pytest.approx(block.box.x, abs=1.0)
+        assert dimension.x1 == pytest.approx(block.box.right, abs=1.0)
+        if block.box.w > 2:
+            assert dimension.x0 == block.box.x
+            assert dimension.x1 == block.box.right
+        assert dimension.opens_left == (s.window.start_s > 0)
+        assert dimension.opens_right == (s.result.ttft_s > s.window.end_s)
+
+
+@given(scenes())
+def test_that_dimensions_are_as_long_as_what_they_measure(s: Scene) -> None:
+    names = [d.text.text.split()[0] for d in s.stage.dimensions]
+    assert len(set(names)) == len(names)
+    assert "E2E" in names
+    for d in s.stage.dimensions:
+        name = d.text.text.split()[0]
+        axis = s.stage.overview_axis if name == "E2E" else s.stage.axis
+        length = {"TTFT": s.result.ttft_s, "ITL": s.result.itl_s, "E2E": s.result.e2e_s}[name]
+        assert length is not None
+        assert d.x0 <= d.x1
+        if not (d.opens_left or d.opens_right):
+            assert d.x1 - d.x0 == pytest.approx(length * axis.px_per_s, abs=0.5)
+
+
+@given(st.integers(1, 2**24), st.integers(1, 2**24), st.floats(60, 900), st.sampled_from((0.8, 1.0, 3.0)))
+def test_that_blocks_grow_with_their_tokens(one: int, other: int, height: float, scale: float) -> None:
+    plot = Box(0, 0, 500, height * scale)
+    low, high = sorted((one, other))
+    heights = [block_height(n, 2**24, plot, scale) for n in (low, high)]
+    assert 0 < heights[0] <= heights[1] <= plot.h
+    if high >= 1.01 * low:
+        assert heights[0] < heights[1]
+
+
+@given(st.integers(0, 23), st.floats(100, 900))
+def test_that_doubling_the_tokens_adds_the_same_height_each_time(power: int, height: float) -> None:
+    plot = Box(0, 0, 500, height)
+    steps = [block_height(2 ** (k + 1), 2**24, plot, 1.0) - block_height(2**k, 2**24, plot, 1.0) for k in (0, power)]
+    assert steps[0] == pytest.approx(steps[1])
+    assert steps[0] > 0
+
+
+@given(scenes())
+def test_that_the_two_phases_are_as_tall_as_their_tokens_say(s: Scene) -> None:
+    request = s.result.request
+    by_tokens = {}
+    for block in s.stage.blocks:
+        tokens = request.prefill.tokens if block.first == 0 else request.train.tokens
+        by_tokens.setdefault(tokens, set()).add(round(block.box.h, 6))
+    assert all(len(heights) == 1 for heights in by_tokens.values())
+    tall = [heights.pop() for _, heights in sorted(by_tokens.items())]
+    assert tall == sorted(tall)
+
+
+# --- complete, and no more than can be seen ------------------------------------------------------
+
+
+@given(scenes())
+def test_that_blocks_cover_exactly_the_passes_in_view_each_once(s: Scene) -> None:
+    request, window = s.result.request, s.window
+    covered = [(block.first, block.first + block.passes) for block in s.stage.blocks]
+    for (_, end), (start, _) in itertools.pairwise(covered):
+        assert start == end
+    first, last = covered[0][0], covered[-1][1] - 1
+    slack = 1e-9 * request.e2e_s
+    assert request.pass_at(window.start_s + slack) >= first >= request.pass_at(window.start_s - slack)
+    assert request.pass_at(window.end_s + slack) >= last >= request.pass_at(window.end_s - slack)
+
+
+@given(scenes(outputs=st.sampled_from((128, 100_000, 10_000_000))))
+@settings(max_examples=60)
+def test_that_there_are_never_more_blocks_than_pixels(s: Scene) -> None:
+    segments = len(s.result.request.train.segments)
+    assert len(s.stage.blocks) <= max(s.stage.layout.plot.w / LEAST_BLOCK_PX, segments) + 1
+    assert len(s.stage.overview) <= segments + 1
+    assert all(len(lane.points) <= 2 * (LANE_SAMPLES + 4) for lane in s.stage.lanes)
+    assert len(s.stage.ticks) <= s.stage.layout.plot.w / (90 * s.scale) + 2
+
+
+@pytest.mark.parametrize("output", [128, 10_000_000])
+def test_that_a_long_answer_costs_no_more_marks_than_a_short_one(output: int) -> None:
+    s = scene(Scenario(output_tokens=output), Window(0.0, result_of(Scenario(output_tokens=output)).e2e_s))
+    assert len(s.stage.blocks) <= 128
+    assert s.stage.blocks[-1].first + s.stage.blocks[-1].passes == output
+
+
+@given(scenes(), st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8))
+def test_that_the_pass_under_the_mouse_is_the_block_that_is_drawn_there(s: Scene, places: list[float]) -> None:
+    axis = s.stage.axis
+    for block, place in zip(s.stage.blocks, itertools.cycle(places), strict=False):
+        start, end = extent_s(s.result, block)
+        x0, x1 = axis.clipped_px(start), axis.clipped_px(end)
+        if x1 - x0 < 1.5:
+            continue  # drawn at least a pixel wide, so that it can be seen
+        left, right = max(block.box.x, x0) + 0.01, min(block.box.right, x1) - 0.01
+        x = left + place * (right - left)
+        hit = s.result.request.pass_at(axis.to_s(x))
+        assert block.first <= hit < block.first + block.passes
+
+
+@given(scenes())
+def test_that_the_colour_of_a_block_is_the_bound_of_its_passes(s: Scene) -> None:
+    for block in (*s.stage.blocks, *s.stage.overview):
+        last = block.first + block.passes - 1
+        for number in {block.first, (block.first + last) // 2}:
+            assert block.bound == s.result.request.pass_cost(number).bound
+
+
+@given(scenes())
+def test_that_the_overview_covers_the_whole_request_without_a_gap(s: Scene) -> None:
+    strip, blocks = s.stage.layout.overview, s.stage.overview
+    assert blocks[0].box.x == pytest.approx(strip.x)
+    assert blocks[-1].box.right == pytest.approx(strip.right)
+    for one, following in itertools.pairwise(blocks):
+        assert one.box.right == pytest.approx(following.box.x, abs=1.0)
+    assert all(strip.y <= block.box.y < block.box.bottom <= strip.bottom for block in blocks)
+    # each part as wide as it is long
+    for block in blocks:
+        start, end = extent_s(s.result, block)
+        assert block.box.w == pytest.approx((end - start) * s.stage.overview_axis.px_per_s, abs=1.0)
+
+
+@given(scenes())
+def test_that_the_frame_on_the_overview_is_the_window_and_can_always_be_seen(s: Scene) -> None:
+    view, strip, axis = s.stage.view, s.stage.layout.overview, s.stage.overview_axis
+    assert strip.x - 1e-6 <= view.x < view.right <= strip.right + 1e-6
+    assert view.w >= min(8 * s.scale, strip.w) - 1e-6
+    left, right = axis.clipped_px(s.window.start_s), axis.clipped_px(s.window.end_s)
+    if right - left > 8 * s.scale:
+        assert (view.x, view.right) == (pytest.approx(left), pytest.approx(right))
+    else:
+        assert view.x - 1e-6 <= left <= right <= view.right + 1e-6
+
+
+# --- lanes ---------------------------------------------------------------------------------------
+
+
+def value_at(lane: Lane, x: float) -> float:
+    """The height of a step line at ``x``."""
+    return next(share for (x1, share), before in zip(lane.points[1::2], lane.points[::2], strict=True) if x <= x1)
+
+
+@given(scenes())
+def test_that_lanes_are_steps_from_left_to_right_between_nothing_and_all(s: Scene) -> None:
+    for lane in s.stage.lanes:
+        xs = [x for x, _ in lane.points]
+        assert xs == sorted(xs)
+        assert lane.box.x - 1e-6 <= xs[0]
+        assert xs[-1] <= lane.box.right + 1e-6
+        assert all(0.0 <= share <= lane.ceiling * (1 + 1e-9) <= 1.0 + 1e-9 for _, share in lane.points)
+        for (_, one), (_, same) in zip(lane.points[::2], lane.points[1::2], strict=True):
+            assert one == same
+        # no hole: the next step begins where the one before ends
+        for (end, _), (start, _) in zip(lane.points[1::2], lane.points[2::2], strict=False):
+            assert start == end
+        axis, e2e = s.stage.axis, s.result.e2e_s
+        assert xs[0] == pytest.approx(axis.clipped_px(s.window.start_s), abs=1e-3)
+        assert xs[-1] == pytest.approx(axis.clipped_px(e2e), abs=1e-3)
+
+
+@given(scenes(), st.floats(0.0, 1.0))
+def test_that_lanes_show_the_utilisation_of_the_pass_at_each_moment(s: Scene, place: float) -> None:
+    request, axis = s.result.request, s.stage.axis
+    x = axis.left_px + place * (axis.clipped_px(s.result.e2e_s) - axis.left_px)
+    number = request.pass_at(axis.to_s(x))
+    start, end = axis.to_px(request.pass_start_s(number)), axis.to_px(request.pass_end_s(number))
+    assume(start + 0.01 < x < end - 0.01)
+    cost = request.pass_cost(number)
+    in_view = request.pass_at(s.window.end_s) - request.pass_at(s.window.start_s) + 1
+    stride = math.ceil(in_view / LANE_SAMPLES)
+    neighbours = [cost, *(request.pass_cost(max(number - k, min(number, 1))) for k in (stride,))]
+    for lane, name in zip(s.stage.lanes, ("compute_utilisation", "bandwidth_utilisation"), strict=True):
+        values = [getattr(neighbour, name) for neighbour in neighbours]
+        assert min(values) - 1e-9 <= value_at(lane, x) <= max(values) + 1e-9
+
+
+@given(scenes())
+def test_that_lanes_name_the_bound_that_their_colour_means(s: Scene) -> None:
+    assert [(lane.name, lane.bound) for lane in s.stage.lanes] == [("compute",) * 2, ("bandwidth",) * 2]
+    machine = s.result.machine
+    assert [lane.ceiling for lane in s.stage.lanes] == [machine.compute_efficiency, machine.bandwidth_efficiency]
+
+
+# --- words ---------------------------------------------------------------------------------------
+
+
+def written(stage: Stage) -> list[Text]:
+    """Every text on the stage."""
+    found = [*stage.texts, *(d.text for d in stage.dimensions)]
+    found += [text for _, text in (*stage.levels, *stage.ticks)]
+    found += [text for text in (stage.inside, stage.inside_detail) if text is not None]
+    return [text for text in found if text.text]
+
+
+def ink(text: Text) -> Box:
+    """Where the letters are: the box without the air above and below them."""
+    return text.box.inset(1.0, 0.14 * text.box.h)
+
+
+@given(scenes())
+@settings(max_examples=300)
+def test_that_no_text_is_written_over_another(s: Scene) -> None:
+    for one, other in itertools.combinations(written(s.stage), 2):
+        assert not ink(one).overlaps(ink(other)), (one, other)
+
+
+@given(scenes())
+@settings(max_examples=300)
+def test_that_no_text_leaves_the_card(s: Scene) -> None:
+    for text in written(s.stage):
+        assert -0.5 <= text.box.x, text
+        assert text.box.right <= s.width + 0.5, text
+        assert -0.5 <= text.box.y, text
+        assert text.box.bottom <= s.height + 0.5, text
+
+
+@given(scenes())
+def test_that_texts_are_as_wide_as_measured_and_never_tiny(s: Scene) -> None:
+    for text in written(s.stage):
+        assert text.box.w >= measure(text.text, text.size, text.bold)
+        assert text.size >= 11.9 * s.scale
+
+
+@given(scenes())
+def test_that_names_inside_the_prefill_block_fit_into_it(s: Scene) -> None:
+    for text in (s.stage.inside, s.stage.inside_detail):
+        if text is not None:
+            box = s.stage.blocks[0].box
+            assert s.stage.blocks[0].first == 0
+            assert box.x <= text.box.x
+            assert text.box.right <= box.right
+            assert box.y <= text.box.y
+            assert text.box.bottom <= box.bottom
+
+
+@given(scenes())
+def test_that_labels_are_not_written_across_the_blocks(s: Scene) -> None:
+    for text in s.stage.texts:
+        for block in s.stage.blocks:
+            assert not ink(text).overlaps(block.box), (text, block)
+
+
+@given(scenes())
+def test_that_tick_labels_stand_at_their_ticks_and_levels_at_their_heights(s: Scene) -> None:
+    for x, text in s.stage.ticks:
+        assert s.stage.layout.plot.x - 1e-3 <= x <= s.stage.layout.plot.right + 1e-3
+        if text.text:
+            assert text.box.x - 14 * s.scale <= x <= text.box.right + 14 * s.scale
+    for y, text in s.stage.levels:
+        assert text.box.y < y < text.box.bottom
+        assert s.stage.layout.plot.y <= y <= s.stage.layout.plot.bottom
+
+
+@pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.title)
+def test_that_each_preset_names_both_phases_and_measures_all_three_times(preset: object) -> None:
+    s = scene(preset.apply(Scenario()), width=960, height=520)  # type: ignore[attr-defined]
+    words = {text.text for text in written(s.stage)}
+    assert {"Prefill", "Decode"} <= words
+    assert {word.split()[0] for word in words} >= {"TTFT", "ITL", "E2E"}
+
+
+@given(st.floats(300, 3000), st.floats(200, 2000), st.sampled_from((0.8, 1.0, 2.0, 4.0)))
+def test_that_the_rows_of_the_stage_lie_one_below_the_other(width: float, height: float, scale: float) -> None:
+    assume(height >= 330 * scale)
+    assume(width >= 200 * scale)
+    layout = stage_layout(width, height, scale)
+    rows = [getattr(layout, name) for name in layout.__struct_fields__]
+    for upper, lower in itertools.pairwise(rows):
+        assert upper.bottom <= lower.y + 1e-6
+    assert rows[-1].bottom <= height
+    assert all(row.x >= 0 and row.right <= width for row in rows)
+    # time is one axis for all of them
+    assert len({(row.x, row.w) for row in rows[1:]}) == 1
+
+
+# --- in words ------------------------------------------------------------------------------------
+
+
+@given(scenarios(), st.floats(0.0, 1.0))
+def test_that_a_moment_is_described_by_its_pass_its_bound_and_both_utilisations(scenario: Scenario, at: float) -> None:
+    result = result_of(scenario)
+    words = describe(result, at * result.e2e_s)
+    number = result.request.pass_at(at * result.e2e_s)
+    cost = result.request.pass_cost(number)
+    assert ("prefill" in words) == (number == 0)
+    assert (f"decode pass {number:,} of" in words) == (number > 0)
+    assert f"{cost.bound}-bound" in words
+    assert words.count("%") == 2
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_that_what_does_not_fit_in_memory_is_marked_and_drawn_all_the_same(model: str) -> None:
+    fits, too_much = scene(Scenario(model=model, accelerators=8)), scene(Scenario(model=model, others=65_535))
+    assert fits.stage.is_marked is not fits.result.memory.fits
+    assert too_much.stage.is_marked is not too_much.result.memory.fits
+    assert too_much.stage.blocks
