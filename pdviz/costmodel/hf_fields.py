@@ -28,6 +28,11 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
+def plain(name: str) -> str:
+    """A field's name out of a file, fit for a sentence: short, on one line."""
+    return shown(name)[1:-1]
+
+
 class Fields:
     """The fields of one JSON object, read by name.
 

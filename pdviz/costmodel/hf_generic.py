@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from pdviz.costmodel.hf_attention import HEADS, KV_HEADS
-from pdviz.costmodel.hf_fields import MOST_HEADS, Fields
+from pdviz.costmodel.hf_fields import MOST_HEADS, Fields, plain, shown
 from pdviz.costmodel.hf_traits import (
     EXPERTS,
     SHARED,
@@ -72,9 +72,9 @@ _HARMLESS = re.compile(
 def refuse(fields: Fields, kind: str) -> None:
     """Raise where the family is known not to be modelled, or the fields say so."""
     if fields.raw("is_encoder_decoder") is True:
-        raise fields.error(f'family "{kind[:60]}" is not modelled: it has an encoder')
+        raise fields.error(f"family {shown(kind)} is not modelled: it has an encoder")
     if kind in REFUSED:
-        raise fields.error(f'family "{kind[:60]}" is not modelled: {REFUSED[kind]}')
+        raise fields.error(f"family {shown(kind)} is not modelled: {REFUSED[kind]}")
 
 
 def _windows(fields: Fields, layers: int) -> list[str]:
@@ -109,7 +109,7 @@ def llama_like(fields: Fields, kind: str) -> Family:
     strange = sorted(n for n in fields.names() if _OTHER_LAYERS.search(n) and fields.raw(n))
     if strange:
         raise fields.error(
-            f'family "{kind[:60]}" is not known, and {fields.label(strange[0][:60])} speaks of parts '
+            f"family {shown(kind)} is not known, and {fields.label(plain(strange[0]))} speaks of parts "
             "that a Llama-like model has not"
         )
     fields.count(*HEADS, most=MOST_HEADS)
@@ -134,7 +134,7 @@ def llama_like(fields: Fields, kind: str) -> Family:
         mixers=_windows,
         mixture=_mixture,
         notes=(
-            f'Family "{kind[:60]}" is not known: read as a Llama-like model (gated MLP, RMS norms, '
+            f"Family {shown(kind)} is not known: read as a Llama-like model (gated MLP, RMS norms, "
             f"{', '.join(said)}).",
         ),
     )
@@ -143,7 +143,7 @@ def llama_like(fields: Fields, kind: str) -> Family:
 def not_understood(fields: Fields) -> list[str]:
     """Numbers and lists in the file that were not asked for and may matter."""
     return sorted(
-        name[:40]
+        plain(name)
         for name in fields.names()
         if name not in fields.asked
         and not _HARMLESS.search(name)

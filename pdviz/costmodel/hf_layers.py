@@ -6,7 +6,7 @@ from itertools import groupby
 
 from pdviz.costmodel.architecture import Experts, FeedForward, Layer, Matrix, Run
 from pdviz.costmodel.hf_attention import attention_of
-from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_LAYERS, Fields
+from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_LAYERS, Fields, shown
 from pdviz.costmodel.hf_traits import ACTIVE, EXPERTS, WIDTH, Family, Mixture, full, on
 
 HIDDEN = ("hidden_size", "n_embd", "d_model", "n_embed")
@@ -85,7 +85,7 @@ def _mixers(fields: Fields, family: Family, layers: int) -> list[str]:
         return (family.mixers or full)(fields, layers)
     for word in set(words):
         if word not in _KINDS or (_KINDS[word] == "recurrent" and family.recurrent is None):
-            raise fields.error(f'{fields.label("layer_types")} has "{word[:40]}", a kind not modelled here')
+            raise fields.error(f"{fields.label('layer_types')} has {shown(word)}, a kind not modelled here")
     kinds = [_KINDS[word] for word in words]
     if not fields.flag("use_sliding_window", True):
         kinds = ["full" if kind == "sliding" else kind for kind in kinds]

@@ -239,4 +239,4 @@ def read_quantisation(fields: Fields) -> Quantisation | None:
         return simple[method](inner)
     if method in ("compressed-tensors", "modelopt"):
         return _groups(inner, method)
-    raise inner.error(f'{inner.label("quant_method")} "{method[:40]}" is not a method that is modelled')
+    raise inner.error(f"{inner.label('quant_method')} {shown(method)} is not a method that is modelled")

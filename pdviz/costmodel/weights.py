@@ -52,7 +52,7 @@ def plain_bytes(architecture: Architecture) -> int:
     name = (architecture.published_dtype or "bfloat16").removeprefix("torch.")
     if name not in _PLAIN_BYTES:
         raise InputError(
-            f"{architecture.name}: dtype {name[:40]} is not known, expected {', '.join(_PLAIN_BYTES)}"
+            f"{architecture.name}: dtype {name[:40]!r} is not known, expected {', '.join(_PLAIN_BYTES)}"
         )
     return _PLAIN_BYTES[name]
 

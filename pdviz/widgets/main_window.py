@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
 
 from pdviz.scene.geometry import Box, interface_scale
 from pdviz.scene.theme import DARK, LIGHT, Theme
@@ -41,6 +41,7 @@ class MainWindow(QWidget):
         self._choice = settings.theme
         self._settings = settings
         self._wants_fresh = False
+        self._has_palette = False
         self.player = Player(store.result.request, self)
         self.player.set_rate(settings.rate)
         self.player.set_loop(settings.loops)
@@ -125,8 +126,10 @@ class MainWindow(QWidget):
         self._set_look(DARK if dark else LIGHT, self.scale)
 
     def _set_look(self, theme: Theme, scale: float) -> None:
-        if theme is not self.theme or not self.testAttribute(Qt.WidgetAttribute.WA_SetPalette):
-            self.setPalette(qt_palette(theme))
+        if theme is not self.theme or not self._has_palette:
+            self._has_palette = True
+            QApplication.setPalette(qt_palette(theme))
+            QToolTip.setPalette(qt_palette(theme))
         self.theme, self.scale = theme, scale
         self.setFont(font(13 * scale))
         for part in (self.top, self.panel, self.request, self.transport, self.toast):

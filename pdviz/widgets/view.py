@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QRegion
 from PySide6.QtWidgets import QWidget
 
@@ -67,4 +67,4 @@ class PaintedView(QWidget):
 
 def rectangles(region: QRegion) -> Iterator[QRect]:
     """The rectangles of a region; their number is small."""
-    return iter(region)  # type: ignore[call-overload,no-any-return]
+    return iter(region)  # type: ignore[call-overload]

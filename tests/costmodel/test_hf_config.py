@@ -486,6 +486,14 @@ def test_that_a_file_that_is_no_object_is_refused(config: Any):
         read_config(config, "x", "my.json")
 
 
+def test_that_a_file_s_words_cannot_break_the_sentence():
+    for changes in ({"model_type": "a\nb" * 99, "mamba\nx": 1}, {"layer_types": ["\n\ud800"] * 32}):
+        with pytest.raises(InputError) as caught:
+            llama(**changes)
+        assert str(caught.value).isprintable()
+        assert len(str(caught.value)) < 250
+
+
 def test_that_more_active_experts_than_there_are_is_an_error():
     config = {**catalogue()["mixtral-8x7b"]["config"], "num_experts_per_tok": 9}
     with pytest.raises(InputError, match="num_experts_per_tok must be at most the 8 experts, got 9"):

@@ -28,13 +28,19 @@ def result_of(scenario: Scenario) -> Result:
 def log_counts(low: int, high: int) -> st.SearchStrategy[int]:
     """Whole numbers, as many between 1 and 10 as between 1,000 and 10,000."""
     bits = (high - low).bit_length()
-    return st.integers(0, bits).flatmap(lambda b: st.integers(low, min(high, low + 2**b - 1)))
+    return st.sampled_from(range(bits + 1)).flatmap(
+        lambda b: st.integers(min(low + 2**b // 2, high), min(low + 2**b, high))
+    )
+
+
+def shares() -> st.SearchStrategy[float]:
+    """Numbers from 0 to 1, as many in each part of it."""
+    return st.sampled_from(range(16)).flatmap(lambda k: st.floats(k / 16, (k + 1) / 16))
 
 
 @st.composite
 def scenarios(draw: st.DrawFn, outputs: st.SearchStrategy[int] | None = None) -> Scenario:
     prompt = draw(log_counts(1, 2**20))
-    cached = draw(st.one_of(st.just(0), st.integers(0, prompt - 1)))
     return Scenario(
         model=draw(st.sampled_from(MODELS)),
         accelerator=draw(st.sampled_from(ACCELERATORS)),
@@ -44,8 +50,8 @@ def scenarios(draw: st.DrawFn, outputs: st.SearchStrategy[int] | None = None) ->
         output_tokens=draw(outputs if outputs is not None else log_counts(1, 10**7)),
         others=draw(st.one_of(st.just(0), log_counts(0, 4_095))),
         others_context_tokens=draw(st.one_of(st.none(), log_counts(1, 2**17))),
-        cached_tokens=cached,
-        compute_efficiency=draw(st.sampled_from((0.01, 0.55, 1.0))),
+        cached_tokens=draw(st.one_of(st.just(0), st.integers(0, prompt - 1))),
+        compute_efficiency=draw(st.sampled_from((0.55, 1.0, 0.01))),
     )
 
 
@@ -53,18 +59,15 @@ def scenarios(draw: st.DrawFn, outputs: st.SearchStrategy[int] | None = None) ->
 def views(draw: st.DrawFn, result: Result) -> Window:
     """A part of the request: the one shown at first, all of it, or a stretch of any length anywhere."""
     whole = result.e2e_s
-    kind = draw(st.sampled_from(("first", "whole", "any", "any")))
+    kind = draw(st.sampled_from(("first", "whole", "any", "middle", "edge", "start", "end")))
     if kind == "first":
         return automatic_window(result.ttft_s, result.itl_s, whole)
     if kind == "whole":
         return Window(0.0, whole)
     least = 0.02 * min(result.itl_s or result.ttft_s, result.ttft_s)  # as near as the stage view goes
-    span = whole * (min(least / whole, 1.0) ** draw(st.floats(0.0, 1.0)))
-    focus = draw(st.sampled_from(("any", "edge", "start", "end")))
-    if focus == "any":
-        start = draw(st.floats(0.0, 1.0)) * (whole - span)
-    elif focus == "edge":
-        start = result.ttft_s - draw(st.floats(0.0, 1.0)) * span
+    span = whole * (min(least / whole, 1.0) ** draw(shares()))
+    if kind == "edge":
+        start = result.ttft_s - draw(shares()) * span
     else:
-        start = 0.0 if focus == "start" else whole - span
+        start = {"start": 0.0, "end": whole - span}.get(kind, draw(shares()) * (whole - span))
     return Window(start, start + span).held(whole)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scene_world import MODELS, log_counts, measure, result_of, scenarios, views
+from scene_world import MODELS, measure, result_of, scenarios, shares, views
 
 from pdviz.evaluation import Result
 from pdviz.scenario import PRESETS, Scenario
@@ -38,6 +38,9 @@ class Scene(msgspec.Struct, frozen=True):
     height: float
     scale: float
     stage: Stage
+
+    def __repr__(self) -> str:
+        return f"scene({self.result.scenario}, {self.window}, {self.width}, {self.height}, {self.scale})"
 
 
 def scene(
