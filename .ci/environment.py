@@ -141,7 +141,7 @@ def ensure_system(verb):
     command = binding.install_command(wanted, venv)
     if command is None:
         names = ", ".join(venv + [library.soname for library in wanted])
-        raise SetupError(f"this system lacks {names}: install them, then run the same again")
+        raise SetupError(f"this system lacks {names}: install them, then run the same again.")
     failed = f" (it failed here: {reason})" if reason else ""
     raise SetupError(f"this system lacks what Python or Qt needs; install it with: {command}{failed}")
 
@@ -220,10 +220,10 @@ def read_state():
 
 def create_venv():
     if not os.access(ROOT, os.W_OK):
-        raise SetupError(f"{ROOT} cannot be written: copy the project to a folder of your own")
+        raise SetupError(f"{ROOT} cannot be written: copy the project to a folder of your own.")
     code, text = heard([sys.executable, "-m", "venv", "--clear", VENV])
     if code != 0:
-        raise SetupError(f"Python could not make an environment in .venv ({last_error(text)})")
+        raise SetupError(f"Python could not make an environment in .venv ({last_error(text)}).")
 
 
 def pip_install(*arguments):
@@ -237,13 +237,13 @@ def pip_install(*arguments):
         return
     if NO_NETWORK.search(text):
         raise SetupError(
-            "its packages cannot be downloaded: connect to the network, or set pip up for your proxy"
+            "its packages cannot be downloaded: connect to the network, or set pip up for your proxy."
         )
     if "No space left on device" in text:
-        raise SetupError("the disk is full: .venv needs about 0.6 GB")
+        raise SetupError("the disk is full: .venv needs about 0.6 GB.")
     unfit = re.search(r"No matching distribution found for (\S+)", text)
     if unfit:
-        raise SetupError(f"there is no {unfit[1]} for Python {VERSION} on this system: try 3.10 to 3.13")
+        raise SetupError(f"there is no {unfit[1]} for Python {VERSION} on this system: try 3.10 to 3.13.")
     raise SetupError(f"pip could not install its packages ({last_error(text)}); more is in {LOG}")
 
 
@@ -280,7 +280,7 @@ if __name__ == "__main__":
     try:
         sys.exit(main(sys.argv[1:]))
     except SetupError as problem:
-        say(f"{problem}.")
+        say(problem)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -83,7 +83,7 @@ def _mixers(fields: Fields, family: Family, layers: int) -> list[str]:
     words = fields.names_of_layers("layer_types", layers)
     if words is None:
         return (family.mixers or full)(fields, layers)
-    for word in set(words):
+    for word in sorted(set(words)):
         if word not in _KINDS or (_KINDS[word] == "recurrent" and family.recurrent is None):
             raise fields.error(f"{fields.label('layer_types')} has {shown(word)}, a kind not modelled here")
     kinds = [_KINDS[word] for word in words]

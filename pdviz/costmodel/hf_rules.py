@@ -97,7 +97,7 @@ def nemotron_pattern(fields: Fields, layers: int) -> str:
     """One letter a layer: M for Mamba 2, * for attention, E for experts, - for an MLP."""
     words = fields.names_of_layers("layers_block_type", layers)
     if words is not None:
-        for word in set(words) - set(_NEMOTRON):
+        for word in sorted(set(words) - set(_NEMOTRON)):
             raise fields.error(f"layers_block_type has {shown(word)}, expected one of {', '.join(_NEMOTRON)}")
         return "".join(_NEMOTRON[word] for word in words)
     pattern = fields.text("hybrid_override_pattern")

@@ -193,7 +193,7 @@ def _listed(fields: Fields, layers: int) -> list[bool] | None:
     words = fields.names_of_layers("mlp_layer_types", layers)
     if words is None:
         return None
-    for word in set(words) - {"dense", "sparse"}:
+    for word in sorted(set(words) - {"dense", "sparse"}):
         raise fields.error(f"{fields.label('mlp_layer_types')} has {shown(word)}, expected dense or sparse")
     return [word == "sparse" for word in words]
 
