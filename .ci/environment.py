@@ -191,7 +191,6 @@ def ensure_environment(verb):
     if state.get("project") == project and not lacks_checks:
         return
     if not state:
-        say("setting up .venv, once; this takes about a minute")
         create_venv()
     if not state or lacks_checks:
         lock = "requirements-dev.txt" if for_checks else "requirements.txt"
@@ -221,6 +220,7 @@ def read_state():
 def create_venv():
     if not os.access(ROOT, os.W_OK):
         raise SetupError(f"{ROOT} cannot be written: copy the project to a folder of your own.")
+    say("setting up .venv, once; this takes about a minute")
     code, text = heard([sys.executable, "-m", "venv", "--clear", VENV])
     if code != 0:
         raise SetupError(f"Python could not make an environment in .venv ({last_error(text)}).")

@@ -20,9 +20,9 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     Raises InputError where the environment cannot show a window or the scenario names what does
     not exist.
     """
-    from pdviz.binding import binding_problem, display_problem
+    from pdviz.binding import binding_problem, window_problem
 
-    problem = display_problem(os.environ, sys.platform) or binding_problem()
+    problem = window_problem(os.environ, sys.platform) or binding_problem()
     if problem is not None:
         raise InputError(problem)
     from PySide6.QtWidgets import QApplication
@@ -83,7 +83,8 @@ def compose(
 
     from pdviz import settings as memory
     from pdviz.catalogue import default_catalogue
-    from pdviz.store import ScenarioStore, with_names
+    from pdviz.evaluation import with_names
+    from pdviz.store import ScenarioStore
     from pdviz.widgets.main_window import MainWindow
 
     if reset:

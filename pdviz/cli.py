@@ -249,12 +249,10 @@ def _open_window(scenario: Scenario | None, theme: str | None, *, reset: bool) -
 
 def _evaluated(scenario: Scenario) -> Result:
     """The result, with model and accelerator under the names that the catalogue gives them."""
-    from pdviz.evaluation import evaluate
-    from pdviz.scenario import edit
+    from pdviz.evaluation import evaluate, with_names
 
     catalogue = _catalogue()
-    model, accelerator = catalogue.model(scenario.model), catalogue.accelerator(scenario.accelerator)
-    return evaluate(edit(scenario, model=model.name, accelerator=accelerator.name), catalogue)
+    return evaluate(with_names(scenario, catalogue), catalogue)
 
 
 def _catalogue() -> Catalogue:

@@ -139,6 +139,16 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
     )
 
 
+def with_names(scenario: Scenario, catalogue: Catalogue) -> Scenario:
+    """``scenario`` with model and accelerator under their catalogue names. Raises InputError."""
+    named: Scenario = msgspec.structs.replace(
+        scenario,
+        model=catalogue.model(scenario.model).name,
+        accelerator=catalogue.accelerator(scenario.accelerator).name,
+    )
+    return named
+
+
 _cache: dict[tuple[int, str, str, str], ModelCost] = {}
 
 

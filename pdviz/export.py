@@ -45,9 +45,8 @@ def render(
         raise InputError(f"--size times --scale must stay within {LARGEST_SIDE_PX:,} pixels a side")
     _make_headless_application()
     from pdviz.catalogue import default_catalogue
-    from pdviz.evaluation import evaluate
+    from pdviz.evaluation import evaluate, with_names
     from pdviz.scene.theme import THEMES
-    from pdviz.store import with_names
 
     result = evaluate(with_names(scenario, default_catalogue()))
     moment = default_moment(result) if time_s is None else time_s

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from pdviz.errors import InputError
 from pdviz.export import LARGEST_SIDE_PX, SUFFIXES
 from pdviz.names import shown
-from pdviz.scenario import FIELDS, Field, Scenario, edit, from_keys, from_line
+from pdviz.scenario import FIELDS, LINE, Field, Scenario, edit, line_keys, parse_keys
 from pdviz.units import count, significant
 
 FILE_LIMIT_BYTES = 2**20
@@ -144,9 +144,11 @@ def is_any_given(options: Options) -> bool:
 def scenario_of(options: Options, base: str | None = None) -> Scenario:
     """The scenario that the options describe, on top of ``base`` or --scenario. Raises InputError."""
     text = base if base is not None else getattr(options, "scenario", None)
-    start = Scenario() if text is None else read_scenario(text)
+    start = {} if text is None else read_keys(text)
     given = {field.name: getattr(options, field.name) for field in FIELDS}
-    return edit(start, **{name: value for name, value in given.items() if value is not None})
+    return edit(
+        Scenario(), **{**start, **{name: value for name, value in given.items() if value is not None}}
+    )
 
 
 def joined(words: Sequence[str]) -> str:
@@ -156,12 +158,12 @@ def joined(words: Sequence[str]) -> str:
     return words[0] if len(words) == 1 else shlex.join(words)
 
 
-def read_scenario(text: str) -> Scenario:
-    """The scenario in a share line, or in the TOML file of that name. Raises InputError."""
+def read_keys(text: str) -> dict[str, Any]:
+    """The fields in a share line, or in the TOML file of that name. Raises InputError."""
     if os.path.exists(text):
-        return from_keys(_read_toml(text), text)
+        return parse_keys(_read_toml(text), text)
     if "=" in text:
-        return from_line(text)
+        return parse_keys(line_keys(text), LINE)
     raise InputError(f"scenario {shown(text)}: no such file, and no line of words such as prompt=512")
 
 

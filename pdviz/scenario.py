@@ -14,6 +14,7 @@ import msgspec
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.passes import FIDELITIES
 from pdviz.errors import InputError
+from pdviz.names import shown
 from pdviz.units import parse_count, parse_fraction
 
 TOKENS_LIMIT = 2**24
@@ -63,7 +64,7 @@ class Field(msgspec.Struct, frozen=True):
         if value is None and self.optional:
             return None
         if text is None:
-            raise InputError(f"{self.key} must be {self.expectation}, got {value!r}")
+            raise InputError(f"{self.key} must be {self.expectation}, got {shown(value)}")
         if self.kind == "count":
             if self.optional and str(text).strip().lower() == "same":
                 return None
@@ -73,10 +74,12 @@ class Field(msgspec.Struct, frozen=True):
         if self.kind == "choice":
             choice = str(text).strip().lower()
             if choice not in self.choices:
-                raise InputError(f'{self.key} must be one of {", ".join(self.choices)}, got "{text}"')
+                raise InputError(f"{self.key} must be one of {', '.join(self.choices)}, got {shown(text)}")
             return choice
         if not str(text).strip():
             raise InputError(f"{self.key} must be a name, got nothing")
+        if not str(text).isprintable():
+            raise InputError(f"{self.key} must be a name in printable characters, got {shown(text)}")
         return str(text).strip()
 
     @property
@@ -247,16 +250,25 @@ def to_keys(scenario: Scenario) -> dict[str, Any]:
     return {field.key: getattr(scenario, field.name) for field in FIELDS}
 
 
-def from_keys(values: dict[str, Any], where: str, base: Scenario | None = None) -> Scenario:
-    """A scenario from short keys (missing ones as in ``base``); ``where`` names the source.
+def parse_keys(values: dict[str, Any], where: str) -> dict[str, Any]:
+    """Attributes and their values from short keys, each checked by itself; ``where`` names the source.
 
     Raises InputError for an unknown key or a bad value.
     """
     unknown = [key for key in values if key not in BY_KEY]
     if unknown:
-        raise InputError(f'{where}: unknown key "{unknown[0]}", expected one of {", ".join(BY_KEY)}')
+        raise InputError(f"{where}: unknown key {shown(unknown[0])}, expected one of {', '.join(BY_KEY)}")
     try:
-        return edit(base or Scenario(), **{BY_KEY[key].name: value for key, value in values.items()})
+        return {BY_KEY[key].name: BY_KEY[key].parse(value) for key, value in values.items()}
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+
+
+def from_keys(values: dict[str, Any], where: str) -> Scenario:
+    """A scenario from short keys, missing ones as by default. Raises InputError."""
+    parsed = parse_keys(values, where)
+    try:
+        return edit(Scenario(), **parsed)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
@@ -273,21 +285,28 @@ def to_line(scenario: Scenario) -> str:
     return " ".join(words)
 
 
-def from_line(line: str) -> Scenario:
-    """The scenario that a share line describes. Raises InputError."""
-    where = "scenario line"
+LINE = "scenario line"
+
+
+def line_keys(line: str) -> dict[str, str]:
+    """The words of a share line by their keys. Raises InputError."""
     try:
         words = shlex.split(line)
     except ValueError as error:
-        raise InputError(f"{where}: {str(error).lower()}, expected words like prompt=512") from None
-    values: dict[str, Any] = {}
+        raise InputError(f"{LINE}: {str(error).lower()}, expected words like prompt=512") from None
+    values: dict[str, str] = {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals:
-            raise InputError(f'{where}: "{word}" is not of the form key=value, such as prompt=512')
+            raise InputError(f'{LINE}: "{word}" is not of the form key=value, such as prompt=512')
         if key in values:
-            raise InputError(f"{where}: {key} is given twice")
+            raise InputError(f"{LINE}: {key} is given twice")
         values[key] = value
     if not values:
-        raise InputError(f'{where}: it is empty, expected words like model="Llama 3.1 8B" prompt=512')
-    return from_keys(values, where)
+        raise InputError(f'{LINE}: it is empty, expected words like model="Llama 3.1 8B" prompt=512')
+    return values
+
+
+def from_line(line: str) -> Scenario:
+    """The scenario that a share line describes. Raises InputError."""
+    return from_keys(line_keys(line), LINE)

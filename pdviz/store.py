@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from time import monotonic
 
-import msgspec
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from pdviz.catalogue import Catalogue
@@ -112,13 +111,3 @@ class ScenarioStore(QObject):
             return
         self.result = result
         self.changed.emit(result, names)
-
-
-def with_names(scenario: Scenario, catalogue: Catalogue) -> Scenario:
-    """``scenario`` with model and accelerator under their catalogue names. Raises InputError."""
-    named: Scenario = msgspec.structs.replace(
-        scenario,
-        model=catalogue.model(scenario.model).name,
-        accelerator=catalogue.accelerator(scenario.accelerator).name,
-    )
-    return named

@@ -142,6 +142,12 @@ def _quoted(text: object) -> str:
     return f'"{words}"' if len(words) <= 40 else f'"{words[:37]}..."'
 
 
+def _quoted(text: object) -> str:
+    """What was typed, short and on one line."""
+    clean = ascii(str(text))[1:-1] if not str(text).isprintable() else str(text)
+    return f'"{clean}"' if len(clean) <= 40 else f'"{clean[:37]}..."'
+
+
 def parse_count(text: str | int, what: str, low: int, high: int) -> int:
     """A whole number as a user types it: ``512``, ``32K``, ``1.5k``, ``131,072``.
 
@@ -159,7 +165,7 @@ def parse_count(text: str | int, what: str, low: int, high: int) -> int:
     if isinstance(text, bool) or not math.isfinite(number) or number != int(number):
         raise InputError(f"{expectation}, got {_quoted(text)}")
     if not low <= number <= high:
-        raise InputError(f"{expectation}, got {int(number):,}")
+        raise InputError(f"{expectation}, got {_quoted(text)}")
     return int(number)
 
 
@@ -175,5 +181,5 @@ def parse_fraction(text: str | float, what: str) -> float:
     except ValueError:
         raise InputError(f"{expectation}, got {_quoted(text)}") from None
     if isinstance(text, bool) or not LEAST_FRACTION <= value <= 1:
-        raise InputError(f"{expectation}, got {text}")
+        raise InputError(f"{expectation}, got {_quoted(text)}")
     return value

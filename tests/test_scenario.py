@@ -25,6 +25,7 @@ from pdviz.scenario import (
     edit,
     from_keys,
     from_line,
+    parse_keys,
     to_keys,
     to_line,
 )
@@ -134,7 +135,7 @@ def test_that_what_a_line_or_a_table_leaves_out_is_as_in_the_base() -> None:
     assert from_line("prompt=32K") == Scenario(prompt_tokens=32_768)
     assert from_line('prompt=1,000 model="Mistral 7B"') == Scenario(prompt_tokens=1000, model="Mistral 7B")
     base = Scenario(others=9)
-    assert from_keys({"tp": 2}, "test", base) == Scenario(others=9, accelerators=2)
+    assert edit(base, **parse_keys({"tp": 2}, "test")) == Scenario(others=9, accelerators=2)
     assert from_keys({}, "test") == Scenario()
 
 

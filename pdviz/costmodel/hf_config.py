@@ -48,7 +48,9 @@ def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
     if kind is None:
         raise outer.error("model_type is missing, expected the family's name, such as llama")
     refuse(inner, kind)
-    return kind, FAMILIES[kind] if kind in FAMILIES else llama_like(inner, kind)
+    if kind in FAMILIES:
+        return kind, FAMILIES[kind]
+    return kind, llama_like(inner, kind, any(f.has("tie_word_embeddings") for f in (outer, inner)))
 
 
 def _tied(outer: Fields, inner: Fields, family: Family) -> bool:

@@ -60,7 +60,8 @@ REFUSED = {
 _OTHER_LAYERS = re.compile(
     r"mamba|ssm|rwkv|linear_(attn|attention|key|value|num|conv)|lightning|(^|_)conv(_|$)|hybrid|swa_|"
     r"(^|_)index_(topk|head|n_heads)|kv_shared|share_kv|per_layer|block_configs|latent_size|"
-    r"share_expert|shared_intermediate|dense_intermediate|global_head_dim|compress|recurrent|altup|laurel|cross_attention_(layers|freq)|zero_expert"
+    r"share_expert|shared_intermediate|dense_intermediate|global_head_dim|compress|recurrent|"
+    r"altup|laurel|cross_attention_(layers|freq)|zero_expert"
 )
 _HARMLESS = re.compile(
     r"token|_id$|_ids$|eps|rope|rotary|theta|std|range|drop|version|temperature|scal|max_|min_|top_k|top_p|"
@@ -104,8 +105,8 @@ def _mixture(fields: Fields) -> Mixture | None:
     )
 
 
-def llama_like(fields: Fields, kind: str) -> Family:
-    """A row for an unknown family, from what its fields say."""
+def llama_like(fields: Fields, kind: str, tying_is_said: bool) -> Family:
+    """A row for an unknown family, from what its fields say; ``tying_is_said`` if the file does."""
     strange = sorted(n for n in fields.names() if _OTHER_LAYERS.search(n) and fields.raw(n))
     if strange:
         raise fields.error(
@@ -120,7 +121,7 @@ def llama_like(fields: Fields, kind: str) -> Family:
     norms = [n for n in ("use_qk_norm", "qk_norm", "qk_layernorm") if fields.raw(n) is True]
     said = [f"QK norms as {norms[0]} says"] if norms else ["no QK norms"]
     said.append(f"attention biases as {bias} says" if biases else "no attention biases")
-    if not fields.has("tie_word_embeddings"):
+    if not tying_is_said:
         said.append("head tied to the embedding, as Hugging Face assumes where a file does not say")
     if window_tokens(fields) is not None and not fields.has("use_sliding_window", "layer_types"):
         said.append("sliding_window left aside")

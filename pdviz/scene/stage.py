@@ -205,7 +205,18 @@ class _Builder:
         self.sees_train = (
             self.request.train.steps > 0 and self.request.e2e_s > axis.start_s and ttft < axis.end_s
         )
+        self.first, self.last = _steps_in_view(self.request, axis) if self.sees_train else (1, 0)
+        self.pitch = self._least_step_s() * axis.px_per_s if self.sees_train else 0.0
         self.label_right = plot.x
+
+    def _least_step_s(self) -> float:
+        train = self.request.train
+        return min(train.step_s(self.first), train.step_s(self.last))
+
+    @property
+    def is_fine(self) -> bool:
+        """True where decode passes are wide enough to be drawn one by one."""
+        return self.pitch >= LEAST_BLOCK_PX
 
     def line_height(self, size: float) -> float:
         return 1.35 * size * self.scale
@@ -224,21 +235,21 @@ class _Builder:
         found: list[Block] = []
         if self.sees_prefill:
             box = self.prefill
-            found.append(Block(Box(box.x, box.y, max(box.w, 1.0), box.h), request.prefill.bound, 0, 1))
+            width = max(box.w, 1.0)
+            left = min(box.x, self.layout.plot.right - width)
+            found.append(Block(Box(left, box.y, width, box.h), request.prefill.bound, 0, 1))
         if not self.sees_train:
             return tuple(found)
-        train, offset = request.train, request.ttft_s
-        first = train.step_at(max(axis.start_s - offset, 0.0))
-        last = train.step_at(min(axis.end_s, request.e2e_s) - offset)
-        steps = last - first + 1
-        if steps * LEAST_BLOCK_PX > axis.width_px:
+        if not self.is_fine:
             return (*found, *_bands(request, axis, self.train, decode_only=True))
-        gap = min(2.0 * self.scale, 0.2 * axis.width_px / steps)
-        left = axis.clipped_px(offset + train.start_s(first))
-        for step in range(first, last + 1):
-            right = axis.clipped_px(offset + train.start_s(step + 1))
-            box = Box(left, self.train.y, max(right - left - gap, 1.0), self.train.h)
-            found.append(Block(box, train.cost(step).bound, step, 1))
+        gap = min(2.0 * self.scale, 0.2 * self.pitch)
+        left = axis.clipped_px(request.pass_start_s(self.first))
+        for step in range(self.first, self.last + 1):
+            end_s = request.pass_end_s(step)
+            right = axis.clipped_px(end_s)
+            width = max(right - left - (gap if end_s <= axis.end_s else 0.0), 1.0)
+            box = Box(min(left, self.layout.plot.right - width), self.train.y, width, self.train.h)
+            found.append(Block(box, request.pass_cost(step).bound, step, 1))
             left = right
         return tuple(found)
 
@@ -258,7 +269,10 @@ class _Builder:
             if box.w > max(name.box.w, more.box.w) + 2 * pad and box.h > lines + 2 * pad:
                 inside = (name, more)
             else:
-                y = box.y - lines - 4 * self.scale
+                top = box.y
+                if self.sees_train and box.x + max(name.box.w, more.box.w) > self.train.x:
+                    top = min(top, self.train.y)  # many others make decode the taller one
+                y = top - lines - 4 * self.scale
                 self.texts += [
                     self.text(box.x, y, "Prefill", "text", 14, True),
                     self.text(box.x, y + self.line_height(14), detail, "muted", 12.5, False),
@@ -273,8 +287,8 @@ class _Builder:
         detail = (
             "1 token per pass" if streams == 1 else f"{count(streams)} tokens per pass, 1 for each sequence"
         )
-        if not any(True for _ in self._single_blocks()):
-            detail += f"; {plural(self._steps_in_view(), 'pass')} in view"
+        if not self.is_fine:
+            detail += f"; {plural(self.last - self.first + 1, 'pass')} in view"
         y = self.train.y - lines - 4 * self.scale
         x = self.train.x + 6 * self.scale
         name = self.text(x, y, "Decode", "text", 14, True)
@@ -288,15 +302,6 @@ class _Builder:
         elif name.box.right <= self.layout.plot.right + 4 * self.scale:
             self.texts.append(name)
             self.label_right = name.box.right
-
-    def _steps_in_view(self) -> int:
-        train, offset = self.request.train, self.request.ttft_s
-        first = train.step_at(max(self.axis.start_s - offset, 0.0))
-        return train.step_at(min(self.axis.end_s, self.request.e2e_s) - offset) - first + 1
-
-    def _single_blocks(self) -> tuple[int, ...]:
-        """A value where decode passes are drawn one by one, else nothing."""
-        return (1,) if self._steps_in_view() * LEAST_BLOCK_PX <= self.axis.width_px else ()
 
     def measure_ttft(self) -> None:
         """TTFT over the prefill block."""
@@ -379,17 +384,28 @@ class _Builder:
         return tuple(found)
 
 
+def _steps_in_view(request: RequestCost, axis: TimeAxis) -> tuple[int, int]:
+    """First and last decode pass of which anything is in view."""
+    last = request.pass_at(axis.end_s)
+    if last > 1 and request.pass_start_s(last) >= axis.end_s:
+        last -= 1
+    return max(request.pass_at(axis.start_s), 1), max(last, 1)
+
+
 def _bands(request: RequestCost, axis: TimeAxis, box: Box, decode_only: bool = False) -> tuple[Block, ...]:
-    """Prefill and each segment of the train as one rectangle over the height of ``box``."""
+    """Prefill and what is in view of each segment of the train, as rectangles over the height of ``box``."""
     found = []
+    first_step, last_step = _steps_in_view(request, axis)
     if not decode_only:
         x0, x1 = axis.clipped_px(0.0), axis.clipped_px(request.ttft_s)
         found.append(Block(Box(x0, box.y, max(x1 - x0, 1.0), box.h), request.prefill.bound, 0, 1))
     for segment in request.train.segments:
         start = request.ttft_s + segment.start_s
         x0, x1 = axis.clipped_px(start), axis.clipped_px(request.ttft_s + segment.end_s)
-        if x1 > x0:
-            found.append(Block(Box(x0, box.y, x1 - x0, box.h), segment.bound, segment.first, segment.count))
+        first = max(segment.first, first_step)
+        passes = min(segment.first + segment.count - 1, last_step) - first + 1
+        if passes > 0:
+            found.append(Block(Box(x0, box.y, max(x1 - x0, 0.0), box.h), segment.bound, first, passes))
     return tuple(found)
 
 

@@ -380,6 +380,8 @@ def test_that_an_unknown_family_is_read_as_llama_and_says_so():
     assert found.parameters == 8_030_261_248
     assert 'Family "brand_new" is not known' in found.notes[0]
     assert "some_width" in found.notes[1]
+    assert "tied" not in found.notes[0]
+    assert "head tied" in llama(model_type="brand_new", tie_word_embeddings=None).notes[0]
 
 
 def test_that_an_unknown_family_s_experts_and_latents_are_read():

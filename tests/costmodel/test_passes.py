@@ -360,3 +360,12 @@ def test_that_a_cache_that_stands_still_never_takes_more() -> None:
     assert model.context_of_kv_bytes(model.kv_bytes(4096)) == 4096
     assert model.context_of_kv_bytes(model.kv_bytes(4096) + 1) is None
     assert textbook(gemma_like()).context_of_kv_bytes(10 * 4096 * 1024 + 2 * 4096 * 5000) == 5000
+
+
+def test_that_a_context_is_found_before_between_and_beyond_two_windows() -> None:
+    parts = [grouped(64, 4, 2, 16, window) for window in (50, 200, None)]
+    layers = (Run(1, Layer(part, FeedForward(mlp(64, 64)))) for part in parts)
+    model = textbook(stack("Two windows", 64, 100, *layers))
+    assert model.windows == (50, 200)
+    for context in (1, 49, 50, 51, 199, 200, 201, 9000):
+        assert model.context_of_kv_bytes(model.kv_bytes(context)) == context

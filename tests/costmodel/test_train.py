@@ -17,7 +17,7 @@ from pdviz.costmodel.train import Train, build_train
 
 requests = st.fixed_dictionaries(
     {
-        "prompt_tokens": st.integers(1, 1200),
+        "prompt_tokens": st.integers(1, 700) | st.integers(960, 1024) | st.integers(4000, 4096),
         "output_tokens": st.integers(2, 150),
         "others": st.integers(0, 400),
         "others_context_tokens": st.none() | st.integers(1, 100_000),
@@ -79,7 +79,10 @@ def test_that_the_segments_of_a_train_join_without_a_gap(
 def test_that_every_time_inside_a_step_belongs_to_that_step(
     model: ModelCost, machine: Machine, request: dict[str, int | None], share: float
 ) -> None:
-    train = cost_request(model, machine, **request).train
+    assert_times_find_steps(cost_request(model, machine, **request).train, share)
+
+
+def assert_times_find_steps(train: Train, share: float) -> None:
     for k in range(1, train.steps + 1):
         start_s, end_s = train.start_s(k), train.start_s(k + 1)
         assert start_s < end_s
@@ -109,6 +112,14 @@ def test_that_a_train_is_cut_where_its_bound_changes_either_way() -> None:
             for k in (segment.first, segment.first + segment.count - 1):
                 assert train.cost(k).bound == segment.bound
                 assert train.step_s(k) == pytest.approx(train.cost(k).time_s, rel=1e-12)
+
+
+def test_that_times_find_steps_across_a_change_of_bound_and_across_windows() -> None:
+    windowed = cost_request(textbook(gemma_like()), h100(), prompt_tokens=900, output_tokens=300).train
+    for train in (*two_bounds(), windowed):
+        assert len(train.segments) == 2
+        for share in (0.0, 0.3, 1.0):
+            assert_times_find_steps(train, share)
 
 
 def test_that_a_step_at_a_full_window_is_still_on_the_growing_line() -> None:
