@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 
-OLDEST, NEWEST = (3, 10), (3, 13)  # pdviz is tested on these; a newer Python is tried where there is no other
+OLDEST, NEWEST = (3, 10), (3, 14)  # the lock serves these; a newer Python is tried where there is no other
 VERSION = f"{sys.version_info[0]}.{sys.version_info[1]}"
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WINDOWS = os.name == "nt"
@@ -93,7 +93,7 @@ def last_error(text):
 
 
 def suitable_python():
-    """Return the Python to run on: this one, another one on the PATH, or a newer one than was tested."""
+    """Return the Python to run on: this one, another one on the PATH, or a newer one than the lock knows."""
     if OLDEST <= sys.version_info[:2] <= NEWEST:
         return sys.executable
     for minor in range(NEWEST[1], OLDEST[1] - 1, -1):
@@ -243,7 +243,7 @@ def pip_install(*arguments):
         raise SetupError("the disk is full: .venv needs about 0.6 GB.")
     unfit = re.search(r"No matching distribution found for (\S+)", text)
     if unfit:
-        raise SetupError(f"there is no {unfit[1]} for Python {VERSION} on this system: try 3.10 to 3.13.")
+        raise SetupError(f"there is no {unfit[1]} for Python {VERSION} on this system: try another one.")
     raise SetupError(f"pip could not install its packages ({last_error(text)}); more is in {LOG}")
 
 

@@ -131,15 +131,11 @@ def percent(fraction: float) -> str:
     value = fraction * 100
     if value == 0:
         return "0 %"
-    if abs(value) >= 99.95:
+    if 99.95 <= abs(value) < 100:
+        return f"{min(value, 99.99):.2f} %"
+    if abs(value) >= 100:
         return f"{value:,.0f} %"
     return f"{value:.1f} %" if abs(value) >= 1 else f"{significant(value, 2)} %"
-
-
-def _quoted(text: object) -> str:
-    """What was given, on one line and not too long."""
-    words = " ".join(str(text).split())
-    return f'"{words}"' if len(words) <= 40 else f'"{words[:37]}..."'
 
 
 def _quoted(text: object) -> str:

@@ -44,14 +44,14 @@ def test_that_old_pythons_understand_the_file():
     ast.parse(FILE.read_text(encoding="utf-8"), feature_version=(3, 6))
 
 
-@pytest.mark.parametrize("version", [(3, 10), (3, 13)])
-def test_that_a_python_which_is_tested_is_used_as_it_is(setup, monkeypatch, version):
+@pytest.mark.parametrize("version", [(3, 10), (3, 14)])
+def test_that_a_python_which_the_lock_serves_is_used_as_it_is(setup, monkeypatch, version):
     monkeypatch.setattr(sys, "version_info", (*version, 0, "final", 0))
     assert setup.suitable_python() == sys.executable
 
 
-@pytest.mark.parametrize("version", [(3, 8), (3, 9), (3, 14)])
-def test_that_another_python_on_the_path_is_preferred_to_one_that_is_not_tested(setup, monkeypatch, version):
+@pytest.mark.parametrize("version", [(3, 8), (3, 9), (3, 15)])
+def test_that_another_python_on_the_path_is_preferred_to_one_that_it_does_not(setup, monkeypatch, version):
     monkeypatch.setattr(sys, "version_info", (*version, 0, "final", 0))
     monkeypatch.setattr(
         setup.shutil, "which", lambda name: f"/usr/bin/{name}" if name == "python3.12" else None
@@ -67,7 +67,7 @@ def test_that_a_launcher_of_a_python_which_is_not_there_is_passed_over(setup, mo
 
 
 def test_that_a_newer_python_is_tried_where_there_is_no_other(setup, monkeypatch):
-    monkeypatch.setattr(sys, "version_info", (3, 14, 0, "final", 0))
+    monkeypatch.setattr(sys, "version_info", (3, 15, 0, "final", 0))
     monkeypatch.setattr(setup.shutil, "which", lambda name: None)
     assert setup.suitable_python() == sys.executable
 

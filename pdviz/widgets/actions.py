@@ -57,6 +57,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("view.left", "Pan left", "View", ("A",), lambda w: w.request.stage.pan(-0.25)),
     Command("view.right", "Pan right", "View", ("D",), lambda w: w.request.stage.pan(0.25)),
     Command("view.fit", "Fit; again: everything", "View", ("F",), lambda w: w.request.stage.fit()),
+    Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.request.stage.zoom_to_measure()),
     Command("view.all", "Whole request", "View", ("0",), lambda w: w.request.stage.fit_all()),
     Command("view.theme", "Dark or light", "View", ("Ctrl+T",), lambda w: w.toggle_theme()),
     Command("view.system", "Theme of the system", "View", (), lambda w: w.set_theme_choice("system")),

@@ -6,6 +6,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
 from pdviz.scene.geometry import Box
+from pdviz.scene.measure import Measure
 from pdviz.scene.stage import Block, Lane, Stage
 from pdviz.scene.theme import Theme
 from pdviz.units import percent
@@ -220,3 +221,21 @@ def paint_playhead(p: QPainter, stage: Stage, time_s: float, theme: Theme, scale
         )
     )
     p.setRenderHint(ANTIALIASING, False)
+
+
+def paint_measure(p: QPainter, stage: Stage, measured: Measure, theme: Theme, scale: float) -> None:
+    """The marked stretch: a light, its edges and what is in it."""
+    layout, axis = stage.layout, stage.axis
+    if measured.end_s < axis.start_s or measured.start_s > axis.end_s:
+        return
+    x0, x1 = axis.clipped_px(measured.start_s), axis.clipped_px(measured.end_s)
+    top, bottom = layout.plot.y, layout.bandwidth.bottom
+    p.fillRect(QRectF(x0, top, x1 - x0, bottom - top), colour(theme.text, 0.09))
+    edges = [x for x, t in ((x0, measured.start_s), (x1, measured.end_s)) if axis.contains(t)]
+    draw_lines(p, [QLineF(x, top, x, bottom) for x in edges], theme.text, 1.2 * scale)
+    size = 13 * scale
+    width = text_width(measured.words, size, True) + 20 * scale
+    left = min(max((x0 + x1 - width) / 2, layout.plot.x), layout.plot.right - width)
+    pill = Box(left, top + 2 * scale, width, 24 * scale)
+    draw_round_box(p, pill, theme.accent, 5 * scale)
+    draw_text(p, pill, measured.words, theme.on_accent, size, True, "center")

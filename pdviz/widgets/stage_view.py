@@ -1,292 +1,250 @@
-"""The stage as a widget: caches what stands still, moves the playhead, zooms and pans."""
+"""The stage as an instrument: zoom, pan, measure, hover and jump, as in a trace viewer."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt, QVariantAnimation, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
+    QKeyEvent,
     QMouseEvent,
     QNativeGestureEvent,
     QPainter,
-    QPixmap,
     QRegion,
-    QResizeEvent,
     QWheelEvent,
 )
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scene.axis import Window, automatic_window
-from pdviz.scene.geometry import Box
-from pdviz.scene.stage import Stage, build_stage, describe
+from pdviz.scene.axis import Window
+from pdviz.scene.hover import hover, pass_under
+from pdviz.scene.measure import Measure, measure, next_event_s
 from pdviz.widgets.fields import by_keyboard
-from pdviz.widgets.paint import rect
-from pdviz.widgets.palette import colour, text_width
-from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil, playhead_boxes
-from pdviz.widgets.view import PaintedView, rectangles
+from pdviz.widgets.hover_card import HoverCard
+from pdviz.widgets.stage_canvas import ZOOM_KEY, ZOOM_LIMIT_PER_EVENT, StageCanvas
+from pdviz.widgets.stage_paint import paint_measure
 
-JUMP_MS = 150
-ZOOM_KEY = 1.25
-ZOOM_LIMIT_PER_EVENT = 1.6
-LEAST_WINDOW_STEPS = 0.02
+DRAG_FROM_PX, GRIP_PX = 4.0, 7.0
+LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
+SHIFT, CONTROL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
-class StageView(PaintedView):
-    """One request on the time axis.
+class StageView(StageCanvas):
+    """One request on the time axis, to be handled.
 
-    ``seeked(time_s)``: the user put the playhead somewhere. The window in view is ``window``;
-    until the user changes it, it follows the scenario.
+    ``seeked(time_s)``: the user put the playhead somewhere. ``measured`` is the stretch that the user
+    has marked, if any. A click puts the playhead there, a drag measures; on the axis and the
+    playhead a drag moves the playhead, on the overview the view.
     """
 
     seeked = Signal(float)
 
     def __init__(self, result: Result, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Timeline of one request, to scale")
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMouseTracking(True)
-        self._result = result
-        self._time_s = 0.0
-        self._stage: Stage | None = None
-        self._picture = QPixmap()
-        self._is_current = False
-        self._shows_focus = False
-        self._is_automatic = True
-        self._follows = True
-        self._drag: str | None = None
-        self._drag_from = QPointF()
-        self._drag_window = self.window_in_view = self._fresh_window()
-        self._jump = QVariantAnimation(self)
-        self._jump.setDuration(JUMP_MS)
-        self._jump.setStartValue(0.0)
-        self._jump.setEndValue(1.0)
-        self._jump.valueChanged.connect(self._jumped)
-        self._jump_from = self._jump_to = self.window_in_view
-
-    # --- what is shown -------------------------------------------------------------------------
-
-    def _fresh_window(self, current: Window | None = None) -> Window:
-        r = self._result
-        return automatic_window(r.ttft_s, r.itl_s, r.e2e_s, current)
+        super().__init__(result, parent)
+        self.measured: Measure | None = None
+        self._fixed_s = 0.0
+        self._is_engaged = False
+        self._card: HoverCard | None = None
 
     def set_result(self, result: Result, *, fresh: bool = False) -> None:
-        """Another request. ``fresh`` forgets the view that the user has chosen."""
-        self._result = result
-        whole = result.e2e_s
-        if fresh:
-            self._is_automatic = self._follows = True
-            self.show_window(self._fresh_window().showing(self._time_s, whole), animate=True)
-        elif self._is_automatic:
-            window = self._fresh_window(self.window_in_view)
-            if self._time_s > window.end_s:
-                window = window.showing(min(self._time_s, whole), whole)
-            self.show_window(window)
-        else:
-            self.show_window(self.window_in_view.held(whole))
-        self._forget()
-
-    def set_time(self, time_s: float) -> None:
-        """Moves the playhead; only what it uncovers and covers is painted."""
-        if time_s == self._time_s:
-            return
-        old, self._time_s = self._time_s, time_s
-        if self.window_in_view.start_s <= time_s <= self.window_in_view.end_s:
-            self._follows = True
-        elif self._follows and self._drag is None and not self._is_jumping:
-            self.show_window(self.window_in_view.showing(time_s, self._result.e2e_s), animate=True)
-            return
-        if self._stage is None or not self._is_current:
-            self.update()
-            return
-        for before, after in zip(
-            playhead_boxes(self._stage, old, self.scale),
-            playhead_boxes(self._stage, time_s, self.scale),
-            strict=True,
-        ):
-            left, right = min(before.x, after.x), max(before.right, after.right)
-            self.update(rect(Box(left, before.y, right - left, before.h)).toAlignedRect())
-
-    def spoken(self) -> str:
-        """The present moment in words."""
-        return describe(self._result, self._time_s)
-
-    @property
-    def _is_jumping(self) -> bool:
-        return self._jump.state() == QVariantAnimation.State.Running
-
-    def show_window(self, window: Window, *, animate: bool = False) -> None:
-        """Puts another stretch of time in view."""
-        self._jump.stop()
-        if animate and self.isVisible() and window != self.window_in_view:
-            self._jump_from, self._jump_to = self.window_in_view, window
-            self._jump.start()
-            return
-        if window != self.window_in_view:
-            self.window_in_view = window
-            self._forget()
-
-    @Slot(object)
-    def _jumped(self, share: float) -> None:
-        a, b, t = self._jump_from, self._jump_to, share * share * (3 - 2 * share)
-        window = Window(a.start_s + (b.start_s - a.start_s) * t, a.end_s + (b.end_s - a.end_s) * t)
-        self.window_in_view = b if share >= 1.0 else window.held(self._result.e2e_s)
-        self._forget()
-
-    def _forget(self) -> None:
-        self._stage = None
-        self._is_current = False
-        self.update()
+        """Another request; a marked stretch keeps its relative place."""
+        before = self._result.e2e_s
+        self._hide_card()
+        super().set_result(result, fresh=fresh)
+        if self.measured is not None:
+            share = result.e2e_s / before
+            self.measured = measure(
+                result.request, self.measured.start_s * share, self.measured.end_s * share
+            )
 
     def look_changed(self) -> None:
-        self._forget()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._forget()
-
-    @property
-    def stage(self) -> Stage:
-        """The geometry that is drawn and hit."""
-        if self._stage is None:
-            self._stage = build_stage(
-                self._result, self.window_in_view, self.width(), self.height(), self.scale, text_width
-            )
-        return self._stage
+        super().look_changed()
+        if self._card is not None:
+            self._card.set_look(self.theme, self.scale)
 
     def paint(self, p: QPainter, dirty: QRegion) -> None:
-        stage = self.stage
-        ratio = self.devicePixelRatioF()
-        if not self._is_current or self._picture.devicePixelRatio() != ratio:
-            self._redraw(stage, ratio)
-        for part in rectangles(dirty):
-            x, y, w, h = part.x(), part.y(), part.width(), part.height()
-            p.drawPixmap(QRectF(part), self._picture, QRectF(x * ratio, y * ratio, w * ratio, h * ratio))
-        paint_veil(p, stage, self._time_s, self.theme)
-        paint_playhead(p, stage, self._time_s, self.theme, self.scale)
-        if self.hasFocus() and self._shows_focus:
-            self._paint_focus(p)
+        super().paint(p, dirty)
+        if self.measured is not None:
+            paint_measure(p, self.stage, self.measured, self.theme, self.scale)
 
-    def _redraw(self, stage: Stage, ratio: float) -> None:
-        size = QSize(round(self.width() * ratio), round(self.height() * ratio))
-        if self._picture.size() != size:
-            self._picture = QPixmap(size)
-        self._picture.setDevicePixelRatio(ratio)
-        with QPainter(self._picture) as p:
-            p.fillRect(self.rect(), colour(self.theme.window))
-            paint_stage(p, stage, Box(0, 0, self.width(), self.height()), self.theme, self.scale)
-        self._is_current = True
+    # --- commands ------------------------------------------------------------------------------
 
-    def _paint_focus(self, p: QPainter) -> None:
-        p.setPen(colour(self.theme.muted))
-        p.setBrush(Qt.BrushStyle.NoBrush)
-        p.drawRoundedRect(QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5), 7 * self.scale, 7 * self.scale)
+    def set_measure(self, one_s: float, other_s: float) -> None:
+        """Marks a stretch of time."""
+        self.measured = measure(self._result.request, one_s, other_s)
+        self.say(self.measured.words)
+        self.update()
 
-    @property
-    def is_painted(self) -> bool:
-        """True once the present state has been drawn."""
-        return self._is_current
+    def clear_measure(self) -> bool:
+        """Takes the mark away; False where there is none."""
+        if self.measured is None:
+            return False
+        self.measured = None
+        self.update()
+        return True
 
-    # --- navigation ----------------------------------------------------------------------------
-
-    def _user_window(self, window: Window, *, animate: bool = False) -> None:
-        self._is_automatic = False
-        self._follows = window.start_s <= self._time_s <= window.end_s
-        self.show_window(window, animate=animate)
-
-    def _target(self) -> Window:
-        return self._jump_to if self._is_jumping else self.window_in_view
-
-    def zoom(self, factor: float, anchor_s: float | None = None, *, animate: bool = True) -> None:
-        """Closer (factor above 1) or further, about a moment: the playhead where it is in view."""
-        window = self._target()
-        if anchor_s is None:
-            inside = window.start_s <= self._time_s <= window.end_s
-            anchor_s = self._time_s if inside else (window.start_s + window.end_s) / 2
-        least = LEAST_WINDOW_STEPS * min(self._result.itl_s or self._result.ttft_s, self._result.ttft_s)
-        self._user_window(window.zoomed(factor, anchor_s, self._result.e2e_s, least), animate=animate)
-
-    def pan(self, share: float) -> None:
-        """Moves the view by a share of its length."""
-        window = self._target()
-        self._user_window(window.panned(share * window.span_s, self._result.e2e_s), animate=True)
+    def zoom_to_measure(self) -> None:
+        """The marked stretch fills the view."""
+        if self.measured is not None and self.measured.duration_s > 0:
+            room = 0.04 * self.measured.duration_s
+            window = Window(self.measured.start_s - room, self.measured.end_s + room)
+            self._user_window(window.held(self._result.e2e_s), animate=True)
 
     def fit(self) -> None:
-        """Both phases in view; a second time, everything."""
-        fresh = self._fresh_window().showing(self._time_s, self._result.e2e_s)
-        if self._is_automatic and self._target() == fresh:
-            self.fit_all()
-            return
-        self._is_automatic = self._follows = True
-        self.show_window(fresh, animate=True)
+        """The marked stretch, else both phases; a second time, everything."""
+        if self.measured is not None and self.measured.duration_s > 0:
+            before = self._target()
+            self.zoom_to_measure()
+            if self._target() == before:
+                self.fit_all()
+        else:
+            super().fit()
 
-    def fit_all(self) -> None:
-        """The whole request in view."""
-        self._user_window(Window(0.0, self._result.e2e_s), animate=True)
+    def jump(self, forward: bool) -> bool:
+        """The playhead to the next event (prefill, first token, each token); False at the end."""
+        time_s = next_event_s(self._result.request, self._time_s, forward)
+        if time_s is None:
+            return False
+        self.seeked.emit(time_s)
+        self.say(self.spoken())
+        return True
+
+    # --- keyboard ------------------------------------------------------------------------------
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab jumps from event to event while the stage is in use; Escape gives Tab back."""
+        if self._is_engaged and self.jump(forward):
+            return True
+        self._is_engaged = False
+        return bool(super().focusNextPrevChild(forward))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape and (self.clear_measure() or self._is_engaged):
+            self._is_engaged = False
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._is_engaged = True
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._is_engaged = not by_keyboard(event)
+        super().focusInEvent(event)
+
+    # --- wheel and gestures --------------------------------------------------------------------
 
     def wheelEvent(self, event: QWheelEvent) -> None:
+        self._hide_card()
         pixels, angle = event.pixelDelta(), event.angleDelta()
-        modifiers = event.modifiers()
-        if modifiers & Qt.KeyboardModifier.ControlModifier:
+        if event.modifiers() & CONTROL:
             notches = pixels.y() / 60 if pixels.y() else angle.y() / 120
-            factor = min(max(ZOOM_KEY**notches, 1 / ZOOM_LIMIT_PER_EVENT), ZOOM_LIMIT_PER_EVENT)
-            self.zoom(factor, self.stage.axis.to_s(event.position().x()), animate=False)
+            self._zoom_at(ZOOM_KEY**notches, event.position())
         else:
             moved = pixels if not pixels.isNull() else QPoint(angle.x() // 2, angle.y() // 2)
             across = moved.x() if abs(moved.x()) > abs(moved.y()) else moved.y()
-            window = self.window_in_view
-            by = -across / self.stage.axis.px_per_s
-            self._user_window(window.panned(by, self._result.e2e_s))
+            by_s = -across / self.stage.axis.px_per_s
+            self._user_window(self.window_in_view.panned(by_s, self._result.e2e_s))
         event.accept()
 
+    def _zoom_at(self, factor: float, at: QPointF) -> None:
+        factor = min(max(factor, 1 / ZOOM_LIMIT_PER_EVENT), ZOOM_LIMIT_PER_EVENT)
+        self.zoom(factor, self.stage.axis.to_s(at.x()), animate=False)
+
     def event(self, event: QEvent) -> bool:
-        if (
-            isinstance(event, QNativeGestureEvent)
-            and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture
-        ):
-            factor = min(max(1 + event.value(), 1 / ZOOM_LIMIT_PER_EVENT), ZOOM_LIMIT_PER_EVENT)
-            self.zoom(factor, self.stage.axis.to_s(event.position().x()), animate=False)
+        is_pinch = isinstance(event, QNativeGestureEvent)
+        if is_pinch and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:  # type: ignore[attr-defined]
+            self._zoom_at(1 + event.value(), event.position())  # type: ignore[attr-defined]
             return True
         return super().event(event)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        at = event.position()
+    # --- mouse ---------------------------------------------------------------------------------
+
+    def _edge_at(self, at: QPointF) -> float | None:
+        """The other edge of the measure whose edge is under the cursor."""
+        if self.measured is None or not self._is_on_plot(at):
+            return None
+        axis, m = self.stage.axis, self.measured
+        if abs(axis.to_px(m.start_s) - at.x()) <= GRIP_PX:
+            return m.end_s
+        return m.start_s if abs(axis.to_px(m.end_s) - at.x()) <= GRIP_PX else None
+
+    def _is_on_plot(self, at: QPointF) -> bool:
         layout = self.stage.layout
+        inside = layout.plot.x - GRIP_PX <= at.x() <= layout.plot.right + GRIP_PX
+        return inside and layout.measures.y <= at.y() < layout.ticks.y
+
+    def _is_on_playhead(self, at: QPointF) -> bool:
+        layout = self.stage.layout
+        if layout.plot.x - GRIP_PX <= at.x() <= layout.plot.right + GRIP_PX:
+            if layout.ticks.contains(layout.ticks.x, at.y()) or layout.wedge.contains(layout.wedge.x, at.y()):
+                return True
+        on_line = abs(self.stage.axis.to_px(self._time_s) - at.x()) <= GRIP_PX
+        return on_line and self._is_on_plot(at)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        at, stage = event.position(), self.stage
+        self._is_engaged = True
+        self._hide_card()
+        self._jump.stop()
         self._drag_from, self._drag_window = at, self.window_in_view
-        panning = event.button() == Qt.MouseButton.MiddleButton or (
-            event.button() == Qt.MouseButton.LeftButton
-            and event.modifiers() & Qt.KeyboardModifier.ShiftModifier
-        )
-        if layout.overview.contains(at.x(), at.y()) and event.button() == Qt.MouseButton.LeftButton:
+        left = event.button() == LEFT
+        edge = self._edge_at(at)
+        if left and stage.layout.overview.contains(at.x(), at.y()):
             self._drag = "overview"
-            self._jump.stop()
-            if not self.stage.view.contains(at.x(), at.y()):
-                half = self.window_in_view.span_s / 2
-                middle = self.stage.overview_axis.to_s(at.x())
+            if not stage.view.contains(at.x(), at.y()):
+                half, middle = self.window_in_view.span_s / 2, stage.overview_axis.to_s(at.x())
                 self._user_window(Window(middle - half, middle + half).held(self._result.e2e_s))
             self._drag_window = self.window_in_view
-        elif panning:
+        elif event.button() == MIDDLE or (left and event.modifiers() & SHIFT):
             self._drag = "pan"
-            self._jump.stop()
             self.setCursor(Qt.CursorShape.ClosedHandCursor)
-        elif event.button() == Qt.MouseButton.LeftButton and self._is_on_axis(at):
+        elif left and edge is not None:
+            self._drag, self._fixed_s = "measure", edge
+        elif left and self._is_on_playhead(at):
             self._drag = "seek"
             self._seek_to(at.x())
+        elif left and self._is_on_plot(at):
+            self._drag = "click"
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at = event.position()
-        stage = self.stage
-        if self._drag == "seek":
+        at, stage = event.position(), self.stage
+        if self._drag == "click" and abs(at.x() - self._drag_from.x()) > DRAG_FROM_PX:
+            self._drag, self._fixed_s = "measure", self._clamped_s(self._drag_from.x())
+        if self._drag == "measure":
+            self.set_measure(self._fixed_s, self._clamped_s(at.x()))
+        elif self._drag == "seek":
             self._seek_to(at.x())
         elif self._drag == "pan":
-            by = (self._drag_from.x() - at.x()) / stage.axis.px_per_s
-            self._user_window(self._drag_window.panned(by, self._result.e2e_s))
+            by_s = (self._drag_from.x() - at.x()) / stage.axis.px_per_s
+            self._user_window(self._drag_window.panned(by_s, self._result.e2e_s))
         elif self._drag == "overview":
-            by = (at.x() - self._drag_from.x()) / stage.overview_axis.px_per_s
-            self._user_window(self._drag_window.panned(by, self._result.e2e_s))
+            by_s = (at.x() - self._drag_from.x()) / stage.overview_axis.px_per_s
+            self._user_window(self._drag_window.panned(by_s, self._result.e2e_s))
+        elif self._drag is None:
+            self._hover_at(at)
+
+    def _hover_at(self, at: QPointF) -> None:
+        overview = self.stage.layout.overview.contains(at.x(), at.y())
+        if self._edge_at(at) is not None or self._is_on_playhead(at):
+            self.setCursor(Qt.CursorShape.SizeHorCursor)
         else:
-            over = stage.layout.overview.contains(at.x(), at.y())
-            self.setCursor(Qt.CursorShape.PointingHandCursor if over else Qt.CursorShape.ArrowCursor)
+            self.setCursor(Qt.CursorShape.PointingHandCursor if overview else Qt.CursorShape.ArrowCursor)
+        index = pass_under(self.stage, self._result.request, at.x(), at.y())
+        if index is None:
+            self._hide_card()
+            return
+        if self._card is None:
+            self._card = HoverCard(self)
+            self._card.set_look(self.theme, self.scale)
+        self._card.show_hover(hover(self._result, index), at.x(), at.y())
+
+    def _hide_card(self) -> None:
+        if self._card is not None:
+            self._card.hide()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if self._drag == "click":
+            self._seek_to(self._drag_from.x())
+        if self._drag == "measure" and self.measured is not None and self.measured.duration_s <= 0:
+            self.clear_measure()
         self._drag = None
         self.unsetCursor()
 
@@ -294,20 +252,28 @@ class StageView(PaintedView):
         at = event.position()
         if self.stage.layout.overview.contains(at.x(), at.y()):
             self.fit_all()
+        elif self._is_on_plot(at):
+            time_s = self.stage.axis.to_s(at.x())
+            m = self.measured
+            if m is not None and m.start_s <= time_s <= m.end_s:
+                self.zoom_to_measure()
+            else:
+                self._zoom_to_pass(time_s)
 
-    def _is_on_axis(self, at: QPointF) -> bool:
-        layout = self.stage.layout
-        inside = layout.plot.x - 8 <= at.x() <= layout.plot.right + 8
-        return inside and layout.wedge.y <= at.y() <= layout.ticks.bottom
+    def _zoom_to_pass(self, time_s: float) -> None:
+        """The pass at a moment, with a little around it."""
+        request = self._result.request
+        index = request.pass_at(min(max(time_s, 0.0), self._result.e2e_s))
+        start_s, end_s = request.pass_start_s(index), request.pass_end_s(index)
+        room = 0.5 * (end_s - start_s)
+        self._user_window(Window(start_s - room, end_s + room).held(self._result.e2e_s), animate=True)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hide_card()
+
+    def _clamped_s(self, x: float) -> float:
+        window = self.window_in_view
+        return min(max(self.stage.axis.to_s(x), window.start_s), window.end_s)
 
     def _seek_to(self, x: float) -> None:
-        window = self.window_in_view
-        self.seeked.emit(min(max(self.stage.axis.to_s(x), window.start_s), window.end_s))
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self._shows_focus = by_keyboard(event)
-        self.say(self.spoken())
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
+        self.seeked.emit(self._clamped_s(x))

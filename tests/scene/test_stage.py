@@ -88,6 +88,12 @@ def test_that_blocks_stay_inside_the_plot(s: Scene) -> None:
         assert block.box.bottom == pytest.approx(plot.bottom)
 
 
+def is_whole(s: Scene, block: Block) -> bool:
+    """True where no part of the block is cut off by an end of the view."""
+    start, end = extent_s(s.result, block)
+    return s.window.start_s <= start and end <= s.window.end_s
+
+
 @given(scenes())
 def test_that_a_block_begins_where_its_pass_does_and_is_as_wide_as_it_takes(s: Scene) -> None:
     axis, blocks = s.stage.axis, s.stage.blocks
@@ -95,30 +101,28 @@ def test_that_a_block_begins_where_its_pass_does_and_is_as_wide_as_it_takes(s: S
     for block in blocks:
         start, end = extent_s(s.result, block)
         x0, x1 = axis.clipped_px(start), axis.clipped_px(end)
-        assert block.box.x == pytest.approx(x0, abs=1.0)
-        assert abs(block.box.w - (x1 - x0)) < max(1.0, 2 * s.scale + 1e-6)
-        if x1 - x0 > 1.5:
-            assert block.box.x == pytest.approx(x0, abs=1e-3)
-            if block.first > 0 and block.passes == 1:
-                gaps.append(x1 - x0 - block.box.w)
-                assert block.box.w >= 0.6 * (x1 - x0)
-    # between decode passes the same hair's breadth everywhere: widths still compare
-    full = [gap for gap in gaps if gap > 0]
-    assert not full or max(full) - min(full) < 0.5
+        if x1 - x0 <= 1.0:
+            assert block.box.x == pytest.approx(x0, abs=1.0)
+            assert block.box.w <= 1.0 + 1e-6  # drawn a pixel wide, so that it can be seen
+            continue
+        assert block.box.x == pytest.approx(x0, abs=1e-6)
+        short = x1 - x0 - block.box.w
+        if block.first == 0 or block.passes > 1:
+            assert short == pytest.approx(0.0, abs=1e-6)
+        elif is_whole(s, block):
+            gaps.append(short)
+            assert short <= min(2 * s.scale, 0.25 * (x1 - x0)) + 1e-6
+    # the same hair's breadth between all decode passes: widths still compare
+    assert not gaps or max(gaps) - min(gaps) < 1e-6
 
 
 @given(scenes())
 def test_that_widths_of_decode_passes_are_to_each_other_as_their_durations(s: Scene) -> None:
-    axis, window = s.stage.axis, s.window
     assume(is_fine(s.stage))
-    whole = [
-        block
-        for block in s.stage.blocks
-        if block.first and window.start_s < extent_s(s.result, block)[0] < extent_s(s.result, block)[1] < window.end_s
-    ]
+    whole = [block for block in s.stage.blocks if block.first and is_whole(s, block)]
     for one, following in itertools.pairwise(whole):
         pitch = following.box.x - one.box.x
-        assert pitch == pytest.approx(s.result.request.pass_cost(one.first).time_s * axis.px_per_s, abs=0.01)
+        assert pitch == pytest.approx(s.result.request.pass_cost(one.first).time_s * s.stage.axis.px_per_s, abs=0.01)
 
 
 @given(scenes())
@@ -130,8 +134,8 @@ def test_that_the_dimension_of_ttft_ends_where_the_prefill_block_does(s: Scene) 
         assert dimension.x0 == pytest.approx(block.box.x, abs=1.0)
         assert dimension.x1 == pytest.approx(block.box.right, abs=1.0)
         if block.box.w > 2:
-            assert dimension.x0 == block.box.x
-            assert dimension.x1 == block.box.right
+            assert dimension.x0 == pytest.approx(block.box.x, abs=1e-6)
+            assert dimension.x1 == pytest.approx(block.box.right, abs=1e-6)
         assert dimension.opens_left == (s.window.start_s > 0)
         assert dimension.opens_right == (s.result.ttft_s > s.window.end_s)
 
@@ -327,14 +331,12 @@ def ink(text: Text) -> Box:
 
 
 @given(scenes())
-@settings(max_examples=300)
 def test_that_no_text_is_written_over_another(s: Scene) -> None:
     for one, other in itertools.combinations(written(s.stage), 2):
         assert not ink(one).overlaps(ink(other)), (one, other)
 
 
 @given(scenes())
-@settings(max_examples=300)
 def test_that_no_text_leaves_the_card(s: Scene) -> None:
     for text in written(s.stage):
         assert -0.5 <= text.box.x, text
