@@ -161,7 +161,8 @@ def parse_count(text: str | int, what: str, low: int, high: int) -> int:
     if isinstance(text, bool) or not math.isfinite(number) or number != int(number):
         raise InputError(f"{expectation}, got {_quoted(text)}")
     if not low <= number <= high:
-        raise InputError(f"{expectation}, got {_quoted(text)}")
+        got = f"{int(number):,}" if abs(number) < 1e15 else _quoted(text)
+        raise InputError(f"{expectation}, got {got}")
     return int(number)
 
 

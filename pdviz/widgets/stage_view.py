@@ -173,9 +173,10 @@ class StageView(StageCanvas):
 
     def _is_on_playhead(self, at: QPointF) -> bool:
         layout = self.stage.layout
-        if layout.plot.x - GRIP_PX <= at.x() <= layout.plot.right + GRIP_PX:
-            if layout.ticks.contains(layout.ticks.x, at.y()) or layout.wedge.contains(layout.wedge.x, at.y()):
-                return True
+        inside = layout.plot.x - GRIP_PX <= at.x() <= layout.plot.right + GRIP_PX
+        rows = (layout.ticks, layout.wedge)
+        if inside and any(row.contains(row.x, at.y()) for row in rows):
+            return True
         on_line = abs(self.stage.axis.to_px(self._time_s) - at.x()) <= GRIP_PX
         return on_line and self._is_on_plot(at)
 
