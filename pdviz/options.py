@@ -12,16 +12,15 @@ import os
 import re
 import shlex
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from typing import Any, NoReturn
 
 from pdviz.errors import InputError
 from pdviz.export import LARGEST_SIDE_PX, SUFFIXES
 from pdviz.names import shown
 from pdviz.scenario import FIELDS, LINE, Field, Scenario, edit, line_keys, parse_keys
+from pdviz.share import read_file
 from pdviz.units import count, significant
 
-FILE_LIMIT_BYTES = 2**20
 SCALE_LIMIT = 8
 
 Options = argparse.Namespace
@@ -116,7 +115,7 @@ def add_scenario(parser: Parser, *, base: bool = True) -> None:
         group.add_argument(
             "--scenario",
             metavar="LINE|FILE",
-            help="start from a share line (words like prompt=512) or a TOML file; the others override it",
+            help="start from a share line (words like prompt=512) or a scenario file; the others override it",
         )
     default = Scenario()
     for field in FIELDS:
@@ -154,43 +153,17 @@ def scenario_of(options: Options, base: str | None = None) -> Scenario:
 def joined(words: Sequence[str]) -> str:
     """A scenario from the words of a command line: one, or a line whose quotes the shell has taken."""
     if not words:
-        raise InputError('show needs a scenario: a line such as "prompt=512 gpu=h100", or a TOML file')
+        raise InputError('show needs a scenario: a line such as "prompt=512 gpu=h100", or a scenario file')
     return words[0] if len(words) == 1 else shlex.join(words)
 
 
 def read_keys(text: str) -> dict[str, Any]:
-    """The fields in a share line, or in the TOML file of that name. Raises InputError."""
+    """The fields in a share line, or in the scenario file or picture of that name. Raises InputError."""
     if os.path.exists(text):
-        return parse_keys(_read_toml(text), text)
+        return read_file(text)[0]
     if "=" in text:
         return parse_keys(line_keys(text), LINE)
     raise InputError(f"scenario {shown(text)}: no such file, and no line of words such as prompt=512")
-
-
-def _read_toml(path: str) -> dict[str, Any]:
-    toml: Any = None
-    for name in ("tomllib", "tomli"):  # in the standard library from 3.11 on
-        try:
-            toml = import_module(name)
-            break
-        except ModuleNotFoundError:
-            continue
-    if toml is None:
-        raise InputError(f"{path}: TOML scenario files need Python 3.11 or newer")
-    try:
-        with open(path, "rb") as file:
-            data = file.read(FILE_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror or error})") from None
-    if len(data) > FILE_LIMIT_BYTES:
-        raise InputError(f"{path}: too long for a scenario file, expected a few lines such as prompt = 512")
-    try:
-        found: dict[str, Any] = toml.loads(data.decode("utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError(f"{path}: not a TOML scenario file (not UTF-8 text)") from None
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not a TOML scenario file ({error})") from None
-    return found
 
 
 # --- choices and pictures --------------------------------------------------------------------------

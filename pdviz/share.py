@@ -1,0 +1,152 @@
+"""Scenarios as files: TOML, a line of text, a picture that carries its scenario. Written and read again.
+
+What a file is, is found from its content; what it was taken for is said in one line.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zlib
+from html import unescape
+from importlib import import_module
+from typing import Any
+
+from pdviz.errors import InputError
+from pdviz.scenario import FIELDS, LINE, Scenario, edit, line_keys, parse_keys
+
+FILE_LIMIT_BYTES = 64 * 2**20
+TEXT_LIMIT_BYTES = 2**20
+PICTURE_KEY = "pdviz-scenario"
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def to_toml(scenario: Scenario) -> str:
+    """A TOML file of all fields, each with what it is."""
+    lines = ["# A scenario of pdviz. Open it by dropping it on the window, or: pdviz show FILE"]
+    for field in FIELDS:
+        value = getattr(scenario, field.name)
+        if value is None:
+            lines.append(f'{field.key} = "same"  # {field.help}')
+        else:
+            lines.append(f"{field.key} = {_toml_value(value)}  # {field.help}")
+    return "\n".join(lines) + "\n"
+
+
+def _toml_value(value: object) -> str:
+    if isinstance(value, str):
+        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+        return f'"{escaped}"'
+    return repr(value)
+
+
+def toml_keys(text: str, where: str) -> dict[str, Any]:
+    """The keys of a TOML text. Raises InputError with line and column where it is none."""
+    toml: Any = None
+    for name in ("tomllib", "tomli"):  # in the standard library from 3.11 on
+        try:
+            toml = import_module(name)
+            break
+        except ModuleNotFoundError:
+            continue
+    if toml is None:
+        raise InputError(f"{where}: TOML scenario files need Python 3.11 or newer")
+    try:
+        found: dict[str, Any] = toml.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not a TOML scenario file ({error})") from None
+    return found
+
+
+def read_file(path: str) -> tuple[dict[str, Any], str]:
+    """(fields by attribute, what the file was taken for) of a scenario file or picture.
+
+    Raises InputError, one sentence with file, key and expectation.
+    """
+    where = os.path.basename(path) or path
+    data = _read(path, where)
+    if data.startswith(_PNG):
+        return _from_line(_png_text(data, where), where, "picture")
+    if len(data) > TEXT_LIMIT_BYTES and b"<svg" not in data[:2000]:
+        raise InputError(f"{where}: too long for a scenario file, expected a few lines such as prompt = 512")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{where}: not a scenario; expected TOML, a scenario line, or a PNG or SVG saved by pdviz"
+        ) from None
+    if "<svg" in text[:2000]:
+        return _from_line(_svg_text(text, where), where, "picture")
+    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+    if (
+        len(lines) == 1
+        and " = " not in lines[0]
+        and "=" in lines[0]
+        and not lines[0].lstrip().startswith("[")
+    ):
+        return parse_keys(line_keys(lines[0]), where), f"{where}: opened as a scenario line"
+    return parse_keys(toml_keys(text, where), where), f"{where}: opened as a scenario"
+
+
+def _read(path: str, where: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            data = file.read(FILE_LIMIT_BYTES + 1)
+    except OSError as error:
+        raise InputError(f"{where}: it cannot be read ({error.strerror or error})") from None
+    except ValueError:
+        raise InputError("that is no name of a file") from None
+    if len(data) > FILE_LIMIT_BYTES:
+        raise InputError(f"{where}: too long for a scenario (over {FILE_LIMIT_BYTES // 2**20} MiB)")
+    return data
+
+
+def _from_line(line: str, where: str, kind: str) -> tuple[dict[str, Any], str]:
+    return parse_keys(line_keys(line), where), f"{where}: opened the scenario of this {kind}"
+
+
+def _png_text(data: bytes, where: str) -> str:
+    """The scenario line among the text chunks of a PNG."""
+    position = len(_PNG)
+    while position + 8 <= len(data):
+        length, kind = struct.unpack(">I4s", data[position : position + 8])
+        body = data[position + 8 : position + 8 + length]
+        position += 12 + length
+        if kind in (b"tEXt", b"zTXt", b"iTXt") and body.startswith(PICTURE_KEY.encode() + b"\0"):
+            text = _chunk_text(kind, body[len(PICTURE_KEY) + 1 :])
+            if text:
+                return text
+        if kind == b"IEND":
+            break
+    raise InputError(f"{where}: this picture carries no scenario; expected a PNG saved by pdviz")
+
+
+def _chunk_text(kind: bytes, body: bytes) -> str:
+    try:
+        if kind == b"tEXt":
+            return body.decode("latin-1")
+        if kind == b"zTXt":
+            return zlib.decompressobj().decompress(body[1:], TEXT_LIMIT_BYTES).decode("latin-1")
+        is_packed = body[:1] == b"\1"
+        text = body[2:].split(b"\0", 2)[2]
+        plain = zlib.decompressobj().decompress(text, TEXT_LIMIT_BYTES) if is_packed else text
+        return plain.decode("utf-8")
+    except (zlib.error, UnicodeDecodeError, IndexError):
+        return ""
+
+
+def _svg_text(text: str, where: str) -> str:
+    """The scenario line in the description of an SVG."""
+    start, end = text.find("<desc>"), text.find("</desc>")
+    line = unescape(text[start + 6 : end]).strip() if 0 <= start < end else ""
+    if "=" not in line:
+        raise InputError(f"{where}: this picture carries no scenario; expected an SVG saved by pdviz")
+    return line
+
+
+def read_text(text: str) -> Scenario:
+    """The scenario in a pasted text: a line, or TOML. Raises InputError."""
+    clean = text.strip()
+    if "\n" in clean or " = " in clean:
+        return edit(Scenario(), **parse_keys(toml_keys(clean, "pasted text"), "pasted text"))
+    return edit(Scenario(), **parse_keys(line_keys(clean), LINE))

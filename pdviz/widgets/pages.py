@@ -1,0 +1,74 @@
+"""Views as pages: the same painting as on screen, on any paint device, with the scenario as title."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QPainter
+
+from pdviz.evaluation import Result
+from pdviz.scene.axis import automatic_window
+from pdviz.scene.figures import headline_figures, scenario_words
+from pdviz.scene.geometry import Box, interface_scale, request_layout
+from pdviz.scene.stage import build_stage
+from pdviz.scene.theme import Theme
+from pdviz.widgets.answer_view import page_for, paint_answer
+from pdviz.widgets.figures_view import paint_figure
+from pdviz.widgets.memory_view import paint_memory
+from pdviz.widgets.meters_view import paint_meters
+from pdviz.widgets.paint import draw_text, elided, rect
+from pdviz.widgets.palette import colour, text_width
+from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil
+from pdviz.widgets.warning_view import paint_warning, wrapped
+
+
+def default_moment(result: Result) -> float:
+    """A telling moment: some decode steps in, the automatic view about half played."""
+
+    window = automatic_window(result.ttft_s, result.itl_s, result.e2e_s)
+    return 0.48 * window.span_s
+
+
+def paint_page(
+    view: str, result: Result, time_s: float, theme: Theme, width: float, height: float, p: QPainter
+) -> None:
+    """The page of a view: a head with scenario and memory, then the view."""
+    s = interface_scale(width, height)
+    margin, head = 24 * s, 86 * s
+    p.fillRect(rect(Box(0, 0, width, height)), colour(theme.window))
+    memory = Box(width - margin - 300 * s, 12 * s, 300 * s, 72 * s)
+    room = memory.x - margin - 30 * s
+    draw_text(p, Box(margin, 16 * s, room, 28 * s), TITLES[view], theme.text, 20 * s, True)
+    words = elided(scenario_words(result.scenario), 15 * s, False, room)
+    draw_text(p, Box(margin, 46 * s, room, 22 * s), words, theme.muted, 15 * s)
+    paint_memory(p, memory, result.memory, theme, s)
+    p.translate(margin, head)
+    PAINTERS[view](p, result, time_s, theme, width - 2 * margin, height - head - margin, s)
+    p.translate(-margin, -head)
+
+
+def paint_request(
+    p: QPainter, result: Result, time_s: float, theme: Theme, width: float, height: float, s: float
+) -> None:
+    """The request view without its side panels."""
+    figures = headline_figures(result)
+    lines = wrapped(result.warnings, width, s)
+    layout = request_layout(width, height, s, len(figures), len(lines))
+    for figure, box in zip(figures, layout.figures, strict=True):
+        paint_figure(p, box, figure, theme, s)
+    paint_warning(p, layout.warning, lines, theme, s)
+    number = result.request.pass_at(time_s)
+    paint_meters(p, layout.meters, result.request.pass_cost(number), result.machine, number, theme, s)
+    shown = result.request.tokens_out_at(time_s)
+    page = page_for(layout.tokens, shown, result.request.passes, s)
+    paint_answer(p, layout.tokens, page, shown, result, theme, s)
+    window = automatic_window(result.ttft_s, result.itl_s, result.e2e_s).showing(time_s, result.e2e_s)
+    box = layout.stage
+    stage = build_stage(result, window, box.w, box.h, s, text_width)
+    p.translate(box.x, box.y)
+    paint_stage(p, stage, Box(0, 0, box.w, box.h), theme, s)
+    paint_veil(p, stage, time_s, theme)
+    paint_playhead(p, stage, time_s, theme, s)
+    p.translate(-box.x, -box.y)
+
+
+TITLES = {"request": "Prefill and decode, to scale"}
+PAINTERS = {"request": paint_request}
