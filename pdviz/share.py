@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+import sys
 import zlib
 from html import unescape
 from importlib import import_module
@@ -42,15 +43,8 @@ def _toml_value(value: object) -> str:
 
 def toml_keys(text: str, where: str) -> dict[str, Any]:
     """The keys of a TOML text. Raises InputError with line and column where it is none."""
-    toml: Any = None
-    for name in ("tomllib", "tomli"):  # in the standard library from 3.11 on
-        try:
-            toml = import_module(name)
-            break
-        except ModuleNotFoundError:
-            continue
-    if toml is None:
-        raise InputError(f"{where}: TOML scenario files need Python 3.11 or newer")
+    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
+    toml = import_module(name)
     try:
         found: dict[str, Any] = toml.loads(text)
     except (ValueError, RecursionError) as error:

@@ -13,6 +13,7 @@ from pdviz.scenario import BY_NAME, Scenario, changed, edit
 
 GESTURE_S = 0.7
 HISTORY_LIMIT = 500
+NO_GESTURE: tuple[frozenset[str], float] = (frozenset(), 0.0)
 
 
 class ScenarioStore(QObject):
@@ -33,7 +34,8 @@ class ScenarioStore(QObject):
         self._now = scenario
         self._past: list[Scenario] = []
         self._future: list[Scenario] = []
-        self._gesture: tuple[frozenset[str], float] = (frozenset(), 0.0)
+        self._gesture = NO_GESTURE
+        self._settled: tuple[tuple[Scenario, ...], tuple[Scenario, ...]] = ((), ())
         self._flush = QTimer(self)
         self._flush.setSingleShot(True)
         self._flush.setInterval(0)
@@ -55,25 +57,34 @@ class ScenarioStore(QObject):
     def edit(self, **values: object) -> None:
         """Sets fields from text or numbers. Raises InputError for a value that the field refuses.
 
-        A prompt shorter than its cached prefix shortens the prefix with it.
+        A prompt shorter than its cached prefix shortens the prefix with it; dragged up again, in the
+        same gesture, the prefix comes back.
         """
         parsed = {name: BY_NAME[name].parse(value) for name, value in values.items()}
-        prompt = parsed.get("prompt_tokens", self._now.prompt_tokens)
-        if "cached_tokens" not in parsed and self._now.cached_tokens >= prompt:
+        fields = frozenset(parsed)
+        last, when = self._gesture
+        joins = bool(fields) and fields == last and monotonic() - when < GESTURE_S
+        base = self._past[-1] if joins else self._now
+        prompt = parsed.get("prompt_tokens", base.prompt_tokens)
+        if "cached_tokens" not in parsed and base.cached_tokens >= prompt:
             parsed["cached_tokens"] = prompt - 1
-        self.put(edit(self._now, **parsed), gesture=True)
+        self._move(edit(base, **parsed), fields, joins)
 
-    def put(self, scenario: Scenario, gesture: bool = False) -> None:
-        """Makes ``scenario`` the present one. A ``gesture`` joins the edit just before it."""
-        names = changed(self._now, scenario)
-        if not names:
+    def put(self, scenario: Scenario) -> None:
+        """Makes ``scenario`` the present one."""
+        self._move(scenario, frozenset(), joins=False)
+
+    def _move(self, scenario: Scenario, fields: frozenset[str], joins: bool) -> None:
+        """``fields`` were set by hand; one that ``joins`` the edit just before it is no further step of undo."""
+        if scenario == self._now:
             return
-        now = monotonic()
-        fields, when = self._gesture
-        if not (gesture and self._past and names == fields and now - when < GESTURE_S):
+        if not joins:
             self._past.append(self._now)
             del self._past[:-HISTORY_LIMIT]
-        self._gesture = (names if gesture else frozenset(), now)
+        self._gesture = (fields, monotonic())
+        if joins and scenario == self._past[-1]:  # dragged back to where it began
+            self._past.pop()
+            self._gesture = NO_GESTURE
         self._future.clear()
         self._now = scenario
         self._flush.start()
@@ -89,7 +100,7 @@ class ScenarioStore(QObject):
         if source:
             target.append(self._now)
             self._now = source.pop()
-            self._gesture = (frozenset(), 0.0)
+            self._gesture = NO_GESTURE
             self._flush.start()
 
     @Slot()
@@ -99,15 +110,17 @@ class ScenarioStore(QObject):
         shown = self.result.scenario
         names = changed(shown, self._now)
         if not names:
+            self._settled = (tuple(self._past), tuple(self._future))
             return
         try:
             result = evaluate(self._now, self.catalogue)
         except InputError as error:
             self._now = shown
-            if self._past and self._past[-1] == shown:
-                self._past.pop()
+            self._past, self._future = (list(kept) for kept in self._settled)
+            self._gesture = NO_GESTURE
             self.failed.emit(str(error))
             self.changed.emit(self.result, names)
             return
         self.result = result
+        self._settled = (tuple(self._past), tuple(self._future))
         self.changed.emit(result, names)

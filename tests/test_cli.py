@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import pdviz
-from pdviz import cli, options
+from pdviz import cli
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
 from pdviz.scenario import FIELDS, Field, Scenario, to_line
@@ -266,7 +266,7 @@ def test_that_a_file_is_a_base_that_options_override() -> None:
     ("content", "words"),
     [
         (b"prompt = ", "not a TOML scenario file"),
-        (b"\xff\xfe", "not UTF-8"),
+        (b"\xff\xfe", "not a scenario"),
         (b"promt = 5", 'unknown key "promt"'),
         (b"prompt = 0", "prompt must be"),
         (b"prompt = true", "prompt must be"),
@@ -294,20 +294,6 @@ def test_that_a_file_without_keys_is_the_default_scenario() -> None:
     assert estimate("--scenario", "empty.toml") == estimate()
 
 
-def test_that_without_a_toml_reader_the_python_it_needs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> ModuleType:
-        raise ModuleNotFoundError(name)
-
-    monkeypatch.setattr(options, "import_module", missing)
-    Path("some.toml").touch()
-    expected = "some.toml: TOML scenario files need Python 3.11 or newer"
-    assert complaint("show", "some.toml") == expected
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", " ", "nothing.toml", "prompt", "prompt=", "prompt=5 prompt=6", 'model="', "a=b", ".", "\0", "=5"],
-)
 def test_that_a_bad_line_is_refused(text: str) -> None:
     complaint("show", text)
     complaint("estimate", "--scenario", text)
