@@ -75,7 +75,7 @@ class ScenarioStore(QObject):
         self._move(scenario, frozenset(), joins=False)
 
     def _move(self, scenario: Scenario, fields: frozenset[str], joins: bool) -> None:
-        """``fields`` were set by hand; one that ``joins`` the edit just before it is no further step of undo."""
+        """``fields`` were set by hand; what ``joins`` the edit just before it is no further step of undo."""
         if scenario == self._now:
             return
         if not joins:

@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -294,6 +293,10 @@ def test_that_a_file_without_keys_is_the_default_scenario() -> None:
     assert estimate("--scenario", "empty.toml") == estimate()
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["", " ", "nothing.toml", "prompt", "prompt=", "prompt=5 prompt=6", 'model="', "a=b", ".", "\0", "=5"],
+)
 def test_that_a_bad_line_is_refused(text: str) -> None:
     complaint("show", text)
     complaint("estimate", "--scenario", text)

@@ -160,14 +160,23 @@ def test_that_a_refused_value_raises_one_sentence_and_changes_nothing(
     assert heard.changes == heard.sentences == []
 
 
-def test_that_a_prompt_below_the_cached_prefix_shortens_the_prefix(store: ScenarioStore) -> None:
+def test_that_a_prompt_below_the_cached_prefix_shortens_the_prefix(
+    store: ScenarioStore, clock: HandClock
+) -> None:
+    def lengths() -> tuple[int, int]:
+        return store.scenario.prompt_tokens, store.scenario.cached_tokens
+
     store.put(Scenario(prompt_tokens=16_384, cached_tokens=15_360))
     store.edit(prompt_tokens=1_000)
-    assert (store.scenario.prompt_tokens, store.scenario.cached_tokens) == (1_000, 999)
-    store.edit(prompt_tokens=2_000)
-    assert (store.scenario.prompt_tokens, store.scenario.cached_tokens) == (2_000, 999)
+    assert lengths() == (1_000, 999)
     store.edit(prompt_tokens=1)
-    assert (store.scenario.prompt_tokens, store.scenario.cached_tokens) == (1, 0)
+    assert lengths() == (1, 0)
+    store.edit(prompt_tokens=16_000)  # dragged down and up again: the prefix comes back
+    assert lengths() == (16_000, 15_360)
+    store.edit(prompt_tokens=1_000)
+    pause(clock)
+    store.edit(prompt_tokens=2_000)
+    assert lengths() == (2_000, 999)
 
 
 # --- history -------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import math
 import msgspec
 
 from pdviz.costmodel.passes import IDEAL
-from pdviz.costmodel.roofline import PassCost
+from pdviz.costmodel.roofline import COMPUTE, PassCost
 from pdviz.evaluation import Result
 from pdviz.scene.geometry import Box
 from pdviz.scene.intensity import IntensityBar, build_intensity_bar
@@ -27,10 +27,21 @@ from pdviz.scene.matrices import (
     experts_hit,
     matmul_cost,
     matrix_rows,
+    weight_bytes,
     weight_matrices,
 )
+from pdviz.scene.slab import (
+    LEAST_SIDE,
+    LEAST_WEIGHTS_HEIGHT,
+    Slab,
+    fit_columns,
+    make_slab,
+    rows_text,
+    rows_words,
+    scale_words,
+)
 from pdviz.scene.stage import MeasureText, Text
-from pdviz.units import count, plural
+from pdviz.units import binary_size, count, duration, percent, plural, si, significant, size
 
 __all__ = [
     "Entry",
@@ -46,36 +57,11 @@ __all__ = [
 ]
 
 EXAMPLE_SEQUENCES = 64
-LEAST_SIDE = 2.0
-"""Design pixels that a side takes at least, however few rows or columns it stands for."""
-LEAST_WEIGHTS_HEIGHT = 34.0
-"""Design pixels below which the weights are not made smaller to show all of a very wide matrix."""
 SWEEP_S = 0.5
 """The longest that a round of the sweep may take on the playhead's clock."""
 REST = 1.25
 """A round of the sweep over its longest read: at the end everything stays read for a moment."""
-
-
-class Slab(msgspec.Struct, frozen=True):
-    """A matrix as a rectangle. ``true_w`` and ``true_h`` are its sides to scale, ``box`` what is drawn."""
-
-    box: Box
-    rows: float
-    columns: int
-    true_w: float
-    true_h: float
-
-    @property
-    def cut_right(self) -> bool:
-        return self.true_w > self.box.w * (1 + 1e-9)
-
-    @property
-    def cut_bottom(self) -> bool:
-        return self.true_h > self.box.h * (1 + 1e-9)
-
-    @property
-    def is_to_scale(self) -> bool:
-        return math.isclose(self.true_w, self.box.w) and math.isclose(self.true_h, self.box.h)
+ENTRY_HEIGHT = 42.0
 
 
 class ShapesRow(msgspec.Struct, frozen=True):
@@ -92,7 +78,6 @@ class ShapesRow(msgspec.Struct, frozen=True):
     activations: Slab
     weights: Slab
     outputs: Slab
-    operators: tuple[Text, Text]
     inside: tuple[Text, ...]
     texts: tuple[Text, ...]
     sweep_s: float
@@ -135,25 +120,6 @@ def sweep_share(row: ShapesRow, time_s: float) -> float:
     All rows of a page start together every ``round_s``; one that is done waits for the slowest.
     """
     return min(time_s % row.round_s / row.sweep_s, 1.0)
-
-
-def slab(
-    x: float, y: float, rows: float, columns: int, k: float, room: tuple[float, float], least: float
-) -> Slab:
-    """A matrix at ``k`` pixels for an element, no larger than ``room``, no side shorter than ``least``."""
-    true_w, true_h = columns * k, rows * k
-    w, h = min(max(true_w, least), room[0]), min(max(true_h, least), room[1])
-    return Slab(Box(x, y, w, h), rows, columns, true_w, true_h)
-
-
-def rows_text(rows: float) -> str:
-    """A number of rows, which is a mean where experts share the tokens."""
-    return count(rows) if abs(rows - round(rows)) < 0.05 or rows >= 100 else f"{rows:.1f}"
-
-
-def rows_words(rows: float) -> str:
-    text = rows_text(rows)
-    return f"{text} row" if text == "1" else f"{text} rows"
 
 
 def size_words(matrix: WeightMatrix) -> str:
@@ -199,39 +165,6 @@ def _cases(matrix: WeightMatrix, result: Result) -> tuple[_Case, ...]:
     return tuple(found)
 
 
-class _Columns(msgspec.Struct, frozen=True):
-    """The common scale, and the widths of the columns for activations, weights and outputs."""
-
-    k: float
-    activations: float
-    weights: float
-    outputs: float
-
-
-def _columns(matrix: WeightMatrix, labels: tuple[float, float, float], room: Box, least: float) -> _Columns:
-    """The largest scale at which everything but long prompts fits into ``room``.
-
-    Where that makes the weights of a very wide matrix too flat to be seen, their width is cut.
-    """
-
-    def widths(k: float) -> tuple[float, float, float]:
-        sides = (matrix.inputs * k, matrix.outputs * k, matrix.outputs * k)
-        one, two, three = (max(side, label) for side, label in zip(sides, labels, strict=True))
-        return one, two, three
-
-    low, high = 0.0, room.h / matrix.inputs
-    if sum(widths(high)) > room.w:
-        for _ in range(40):
-            middle = (low + high) / 2
-            low, high = (middle, high) if sum(widths(middle)) <= room.w else (low, middle)
-        high = low
-    k = max(high, min(least, room.h) / matrix.inputs)
-    first, second, third = widths(k)
-    if first + second + third > room.w:
-        second = third = max((room.w - first) / 2, 1.0)
-    return _Columns(k, first, second, third)
-
-
 def _slowdown(longest_s: float, whole_s: float) -> float:
     """A round factor that makes a round of the sweep last up to half a second of the playhead's clock."""
     wanted = min(SWEEP_S, whole_s) / (REST * longest_s)
@@ -255,18 +188,18 @@ def build_shapes(
     card_h = max((bar_card.y - 3 * gap) / 3, 1.0)
     cards = [Box(left, i * (card_h + gap), right, card_h) for i in range(3)]
     page = _Page(result, matrices[index], cards, pen)
-    bar = build_intensity_bar(
-        bar_card, tuple((row.name, row.cost) for row in page.rows), result, pen
-    )
-    list_box, entries = _entries(matrices, result, column, pen)
-    texts, scale_bar = _column_texts(page, matrices[index], column, entries, pen)
+    bar = build_intensity_bar(bar_card, tuple((row.name, row.cost) for row in page.rows), result, pen)
+    entries = _entries(matrices, result, column, pen)
+    foot, scale_bar = _foot(page, column, entries[-1].box.bottom + 6 * scale, pen)
+    list_top = entries[0].box.y
+    list_bottom = min(text.box.y for text in foot) - 6 * scale
     return Shapes(
         matrices=matrices,
         index=index,
         column=column,
-        list_box=list_box,
+        list_box=Box(entries[0].box.x, list_top, entries[0].box.w, max(list_bottom - list_top, 0.0)),
         entries=entries,
-        texts=texts,
+        texts=(*_column_head(column, pen), *foot),
         scale_bar=scale_bar,
         rows=tuple(page.rows),
         bar=bar,
@@ -285,36 +218,31 @@ class _Page:
         self.costs = [matmul_cost(matrix, case.rows, result) for case in self.cases]
         s, card = pen.scale, cards[0]
         self.is_wide = card.w > 860 * s
-        self.figures_w = (286 if self.is_wide else 190) * s
         self.pad, self.operator_w = 16 * s, 34 * s
-        room_w = card.w - 2 * self.pad - self.figures_w - (30 if self.is_wide else 18) * s
-        self.top, self.foot = 61 * s, 33 * s
-        self.drawing = Box(card.x + self.pad, card.y, room_w, max(card.h - self.top - self.foot, 8 * s))
+        figures_w = (280 if self.is_wide else 184) * s
+        self.figures_x = card.right - self.pad - figures_w
+        room_w = self.figures_x - (30 if self.is_wide else 16) * s - card.x - self.pad
+        top, foot = 61 * s, 33 * s
+        self.drawing = Box(card.x + self.pad, top, room_w, max(card.h - top - foot, 8 * s))
         slabs_w = room_w - 2 * self.operator_w
         self.labels, widths = self._labels(slabs_w)
-        room = Box(0, 0, slabs_w, self.drawing.h)
-        self.columns = _columns(matrix, widths, room, LEAST_WEIGHTS_HEIGHT * s)
+        self.columns = fit_columns(matrix, widths, slabs_w, self.drawing.h, LEAST_WEIGHTS_HEIGHT * s)
         longest = max(cost.time_s for cost in self.costs)
         self.slowdown = _slowdown(longest, result.e2e_s)
         self.round_s = REST * longest * self.slowdown
         self.rows = [self._row(number, card) for number, card in enumerate(cards)]
 
-    def _labels(self, room: float) -> tuple[list[tuple[str, str, str]], tuple[float, float, float]]:
+    def _labels(self, room: float) -> tuple[list[tuple[str, ...]], tuple[float, float, float]]:
         """The labels of each card and the widest of each column, without their nouns where room is short."""
-        found: list[tuple[str, str, str]] = []
+        m = self.matrix
+        found: list[tuple[str, ...]] = []
         widths = (0.0, 0.0, 0.0)
         for nouns in ((" activations", " weights", " outputs"), ("", "", "")):
             found = []
             for case in self.cases:
                 rows = rows_text(case.rows)
-                m = self.matrix
-                found.append(
-                    (
-                        f"{rows} × {count(m.inputs)}{nouns[0]}",
-                        f"{size_words(m)}{nouns[1]}",
-                        f"{rows} × {count(m.outputs)}{nouns[2]}",
-                    )
-                )
+                sizes = (f"{rows} × {count(m.inputs)}", size_words(m), f"{rows} × {count(m.outputs)}")
+                found.append(tuple(size + noun for size, noun in zip(sizes, nouns, strict=True)))
             one, two, three = (max(self.pen.width(row[i], 12.5) for row in found) for i in range(3))
             widths = (one, two, three)
             if sum(widths) <= room:
@@ -322,43 +250,190 @@ class _Page:
         return found, widths
 
     def _row(self, number: int, card: Box) -> ShapesRow:
-        case, cost, s = self.cases[number], self.costs[number], self.pen.scale
-        columns, m = self.columns, self.matrix
-        y = card.y + self.top
+        case, cost, s, pen = self.cases[number], self.costs[number], self.pen.scale, self.pen
+        columns, m, y = self.columns, self.matrix, card.y + self.drawing.y
         xs = [self.drawing.x]
         for width in (columns.activations, columns.weights):
             xs.append(xs[-1] + width + self.operator_w)
-        least, height = LEAST_SIDE * s, self.drawing.h
-        shapes = [
-            slab(x, y, rows, wide, columns.k, (width, height), least)
+        activations, weights, outputs = (
+            make_slab(x, y, rows, wide, columns.k, (width, self.drawing.h), LEAST_SIDE * s)
             for x, rows, wide, width in (
                 (xs[0], case.rows, m.inputs, columns.activations),
                 (xs[1], float(m.inputs), m.outputs, columns.weights),
                 (xs[2], case.rows, m.outputs, columns.outputs),
             )
-        ]
-        pen = self.pen
-        middle = y + min(shapes[1].box.h, height) / 2 - pen.height(17) / 2
-        operators = (
-            pen.line(xs[1] - self.operator_w / 2, middle, "×", "muted", 17, True, "center"),
-            pen.line(xs[2] - self.operator_w / 2, middle, "=", "muted", 17, True, "center"),
         )
-        texts = [pen.line(x, y - 21 * s, label, "muted", 12.5) for x, label in zip(xs, self.labels[number], strict=True)]
-        texts += self._head(case, card) + self._figures(cost, card)
-        texts.append(self._note(shapes, card))
-        inside, beside = self._size_of(shapes[1], columns.weights)
+        middle = y + weights.box.h / 2 - pen.height(17) / 2
+        operators = tuple(
+            pen.line(x - self.operator_w / 2, middle, sign, "muted", 17, True, "center")
+            for x, sign in ((xs[1], "×"), (xs[2], "="))
+        )
+        texts = [
+            pen.line(x, y - 21 * s, label, "muted", 12.5)
+            for x, label in zip(xs, self.labels[number], strict=True)
+        ]
+        inside, beside = self._size_of(weights, columns.weights)
+        words = pen.fitted(scale_words(activations, weights), self.drawing.w, 12)
+        note = pen.line(self.drawing.x, card.bottom - 27 * s, words, "faint", 12)
         return ShapesRow(
             name=case.name,
             title=case.title,
             rows=case.rows,
             cost=cost,
             card=card,
-            activations=shapes[0],
-            weights=shapes[1],
-            outputs=shapes[2],
-            operators=operators,
+            activations=activations,
+            weights=weights,
+            outputs=outputs,
             inside=inside,
-            texts=(*texts, *beside),
+            texts=(*texts, *operators, *self._head(case, card), *self._figures(cost, card), *beside, note),
             sweep_s=cost.time_s * self.slowdown,
             round_s=self.round_s,
         )
+
+    def _head(self, case: _Case, card: Box) -> list[Text]:
+        """Title and, after it, what the rows are."""
+        s, pen = self.pen.scale, self.pen
+        title = pen.line(card.x + self.pad, card.y + 12 * s, case.title, "text", 15.5, True)
+        left = title.box.right + 10 * s
+        words = pen.fitted(case.why, self.drawing.x + self.drawing.w - left, 13)
+        return [title, pen.line(left, card.y + 14.5 * s, words, "muted", 13)] if words else [title]
+
+    def _figures(self, cost: PassCost, card: Box) -> list[Text]:
+        """FLOPs and bytes with the time that each takes, and what follows."""
+        s, pen = self.pen.scale, self.pen
+        right = card.right - self.pad
+        code = f"{cost.bound}_text"
+        limit = "compute" if cost.bound == COMPUTE else "memory bandwidth"
+        rows = (
+            ("FLOPs", si(cost.flops, "FLOP"), "text", cost.compute_s, cost.bound == COMPUTE),
+            ("Bytes", size(cost.bytes), "text", cost.bandwidth_s, cost.bound != COMPUTE),
+            ("FLOPs per byte", significant(cost.intensity_flops_per_byte), code, None, False),
+            ("Time", duration(cost.time_s), "text", None, False),
+            ("Limited by", limit, code, None, False),
+        )
+        top, room = card.y + 12 * s, card.h - 24 * s
+        pitch = min(room / len(rows), 38 * s)
+        top += (room - pitch * len(rows)) / 2
+        found = []
+        for number, (label, value, role, takes_s, is_limit) in enumerate(rows):
+            y = top + (number + 0.5) * pitch
+            found.append(pen.line(self.figures_x, y - pen.height(13) / 2, label, "muted", 13))
+            edge = right
+            if self.is_wide and takes_s is not None:
+                words = f"in {duration(takes_s)}"
+                own = code if is_limit else "faint"
+                found.append(pen.line(right, y - pen.height(13) / 2, words, own, 13, is_limit, "right"))
+                edge = right - 88 * s
+            found.append(pen.line(edge, y - pen.height(15) / 2, value, role, 15, True, "right"))
+        return found
+
+    def _size_of(self, weights: Slab, room: float) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
+        """What one read of the weights is: (texts on the weights, texts beside them)."""
+        s, pen, box = self.pen.scale, self.pen, weights.box
+        bytes_text = binary_size(weight_bytes(self.matrix, self.result))
+        both = (bytes_text, "read once")
+        lines = [pen.height(13.5)] * 2
+        pad = 6 * s
+        beside = room - box.w - pad
+        for words, is_inside in (
+            (both, True),
+            ((", ".join(both),), True),
+            (both, False),
+            ((bytes_text,), True),
+            ((bytes_text,), False),
+        ):
+            width = max(pen.width(w, 13.5, True) for w in words)
+            high = sum(lines[: len(words)])
+            if is_inside and width + 2 * pad <= box.w and high + pad <= box.h:
+                x, y = box.x + box.w / 2, box.y + (box.h - high) / 2
+                return tuple(
+                    pen.line(x, y + i * lines[0], w, "text", 13.5, True, "center")
+                    for i, w in enumerate(words)
+                ), ()
+            if not is_inside and width <= beside:
+                x = box.right + pad
+                return (), tuple(
+                    pen.line(x, box.y + i * lines[0], w, "text", 13.5, True) for i, w in enumerate(words)
+                )
+        return (), ()
+
+
+def _column_head(column: Box, pen: Lettering) -> list[Text]:
+    s = pen.scale
+    return [
+        pen.line(column.x + 16 * s, column.y + 14 * s, "Weight matrix", "text", 15.5, True),
+        pen.line(column.right - 16 * s, column.y + 16.5 * s, "share of model", "faint", 12, False, "right"),
+    ]
+
+
+def _entries(
+    matrices: tuple[WeightMatrix, ...], result: Result, column: Box, pen: Lettering
+) -> tuple[Entry, ...]:
+    s = pen.scale
+    found = []
+    for number, matrix in enumerate(matrices):
+        box = Box(
+            column.x + 8 * s, column.y + (48 + ENTRY_HEIGHT * number) * s, column.w - 16 * s, ENTRY_HEIGHT * s
+        )
+        detail = f"{size_words(matrix)}, {binary_size(weight_bytes(matrix, result))}"
+        found.append(Entry(box, matrix.name, detail, percent(matrix.share)))
+    return tuple(found)
+
+
+def _matrix_words(matrix: WeightMatrix) -> str:
+    share = f"{percent(matrix.share)} of the parameters"
+    if not matrix.layers:
+        return f"The model has one of these: {share}."
+    layers = plural(matrix.layers, "layer")
+    have = "has" if matrix.layers == 1 else "have"
+    if matrix.experts:
+        return (
+            f"{layers} {have} {count(matrix.experts)} of these, {count(matrix.active)} meet a token: {share}."
+        )
+    return f"{layers} {have} one of these: {share}."
+
+
+def _sweep_words(slowdown: float) -> str:
+    speed = f"{count(slowdown)} × slower than the playhead" if slowdown > 1 else "on the playhead's clock"
+    return (
+        f"Filled: the weights read so far, {speed}; the three are true to each other. "
+        "Where compute is the limit, the read waits for it."
+    )
+
+
+def _foot(
+    page: _Page, column: Box, top: float, pen: Lettering
+) -> tuple[list[Text], tuple[float, float, float]]:
+    """What the column says below the list: about the matrix, the sweep, the scale; what fits, bottom up."""
+    s, k = pen.scale, page.columns.k
+    x, room = column.x + 16 * s, column.w - 32 * s
+    elements = 2.0 ** math.floor(math.log2(90 * s / k))
+    y = column.bottom - 30 * s
+    bar = (x, x + elements * k, y + pen.height(12) / 2)
+    words = pen.fitted(f"{count(elements)} elements", room - elements * k - 8 * s, 12)
+    texts = [pen.line(bar[1] + 8 * s, y, words, "muted", 12)]
+    for paragraph in (
+        "One scale for all rectangles:",
+        _sweep_words(page.slowdown),
+        _matrix_words(page.matrix),
+    ):
+        lines = pen.wrapped(paragraph, room, 12)
+        height = len(lines) * pen.height(12) + 10 * s
+        is_caption = paragraph.endswith(":")
+        start = y - height + (6 * s if is_caption else 0)
+        if start < top:
+            break
+        texts += [pen.line(x, start + i * pen.height(12), line, "muted", 12) for i, line in enumerate(lines)]
+        y = start
+    return texts, bar
+
+
+def _spoken(matrix: WeightMatrix, rows: list[ShapesRow]) -> str:
+    parts = [f"{matrix.name}, {size_words(matrix)}"]
+    for row in rows:
+        limit = "compute" if row.cost.bound == COMPUTE else "memory bandwidth"
+        parts.append(
+            f"{row.title}, {rows_words(row.rows)}: {significant(row.cost.intensity_flops_per_byte)} FLOPs per "
+            f"byte, {duration(row.cost.time_s)}, limited by {limit}"
+        )
+    return ". ".join(parts)
