@@ -186,7 +186,12 @@ def test_that_undo_and_redo_go_back_and_forth_exactly(
     store: ScenarioStore, heard: Heard, clock: HandClock
 ) -> None:
     states = [store.scenario]
-    for values in ({"prompt_tokens": 4_000}, {"weights_dtype": "fp8"}, {"others": 63}, {"prompt_tokens": 128}):
+    for values in (
+        {"prompt_tokens": 4_000},
+        {"weights_dtype": "fp8"},
+        {"others": 63},
+        {"prompt_tokens": 128},
+    ):
         pause(clock)
         store.edit(**values)
         store.flush()
@@ -210,7 +215,9 @@ def test_that_undo_and_redo_go_back_and_forth_exactly(
     assert heard.changes[-1][0].scenario == states[-1]
 
 
-def test_that_an_edit_after_an_undo_forgets_what_could_be_redone(store: ScenarioStore, clock: HandClock) -> None:
+def test_that_an_edit_after_an_undo_forgets_what_could_be_redone(
+    store: ScenarioStore, clock: HandClock
+) -> None:
     store.edit(prompt_tokens=1_000)
     store.undo()
     pause(clock)
@@ -249,7 +256,9 @@ def test_that_a_drag_of_the_prompt_through_the_cached_prefix_is_one_step_of_undo
     assert store.scenario == Scenario()
 
 
-def test_that_a_drag_back_to_where_it_began_leaves_nothing_to_undo(store: ScenarioStore, clock: HandClock) -> None:
+def test_that_a_drag_back_to_where_it_began_leaves_nothing_to_undo(
+    store: ScenarioStore, clock: HandClock
+) -> None:
     for prompt in (513, 520, 513, 512):
         clock.now += 0.05
         store.edit(prompt_tokens=prompt)
@@ -306,7 +315,9 @@ def test_that_history_is_long_but_not_endless(store: ScenarioStore, clock: HandC
 
 moves = st.lists(
     st.one_of(
-        st.tuples(st.just("edit"), st.sampled_from(("prompt_tokens", "others", "cached_tokens")), st.integers(1, 40)),
+        st.tuples(
+            st.just("edit"), st.sampled_from(("prompt_tokens", "others", "cached_tokens")), st.integers(1, 40)
+        ),
         st.tuples(st.sampled_from(("undo", "redo", "pause", "flush")), st.just(""), st.just(0)),
     ),
     max_size=30,

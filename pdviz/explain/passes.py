@@ -286,10 +286,10 @@ class PassWorkings:
         routed = architecture.is_mixture
         each = Term("s", "s", dtype.bytes_per_weight, "B", f"bytes of a {dtype.title} weight")
         if dtype.is_quantised:
-            narrow = Term("M_s", "M", dense, "weight", f"weights stored as {dtype.title}, scales included in s")
+            narrow = Term("Q", "Q", dense, "weight", f"weights stored as {dtype.title}, scales included in s")
             kept = Term("V", "V", wide, "parameter", f"what stays at 16 bit: tables, norms, biases{without}")
             terms: tuple[Term, ...] = (each, narrow, kept)
-            expression = "s * M_s + 2 * V"
+            expression = "s * Q + 2 * V"
         else:
             what = "parameters, routed experts apart" if routed else "all parameters"
             terms = (each, Term("P_r", "R", dense + wide, "parameter", f"{what}{without}"))
@@ -312,7 +312,7 @@ class PassWorkings:
         terms = (
             Term(f"E{tail}", f"E{tail}", total, "", "experts in a layer"),
             Term(f"g{tail}", f"g{tail}", active, "", "experts that one token meets"),
-            tokens,
+            msgspec.structs.replace(tokens, unit="", meaning=""),
         )
         value = float(distinct_experts(total, active, self.cost.tokens))
         expression = f"E{tail} * (1 - (1 - g{tail} / E{tail}) ** T)"

@@ -84,15 +84,6 @@ class ShapesRow(msgspec.Struct, frozen=True):
     round_s: float
 
 
-class Entry(msgspec.Struct, frozen=True):
-    """A matrix in the list."""
-
-    box: Box
-    title: str
-    detail: str
-    share: str
-
-
 class Shapes(msgspec.Struct, frozen=True):
     """The page. ``inside`` texts of the rows stand on the weights, over the sweep."""
 
@@ -189,10 +180,6 @@ def build_shapes(
     cards = [Box(left, i * (card_h + gap), right, card_h) for i in range(3)]
     page = _Page(result, matrices[index], cards, pen)
     bar = build_intensity_bar(bar_card, tuple((row.name, row.cost) for row in page.rows), result, pen)
-    entries = _entries(matrices, result, column, pen)
-    foot, scale_bar = _foot(page, column, entries[-1].box.bottom + 6 * scale, pen)
-    list_top = entries[0].box.y
-    list_bottom = min(text.box.y for text in foot) - 6 * scale
     return Shapes(
         matrices=matrices,
         index=index,
@@ -356,76 +343,6 @@ class _Page:
                     pen.line(x, box.y + i * lines[0], w, "text", 13.5, True) for i, w in enumerate(words)
                 )
         return (), ()
-
-
-def _column_head(column: Box, pen: Lettering) -> list[Text]:
-    s = pen.scale
-    return [
-        pen.line(column.x + 16 * s, column.y + 14 * s, "Weight matrix", "text", 15.5, True),
-        pen.line(column.right - 16 * s, column.y + 16.5 * s, "share of model", "faint", 12, False, "right"),
-    ]
-
-
-def _entries(
-    matrices: tuple[WeightMatrix, ...], result: Result, column: Box, pen: Lettering
-) -> tuple[Entry, ...]:
-    s = pen.scale
-    found = []
-    for number, matrix in enumerate(matrices):
-        box = Box(
-            column.x + 8 * s, column.y + (48 + ENTRY_HEIGHT * number) * s, column.w - 16 * s, ENTRY_HEIGHT * s
-        )
-        detail = f"{size_words(matrix)}, {binary_size(weight_bytes(matrix, result))}"
-        found.append(Entry(box, matrix.name, detail, percent(matrix.share)))
-    return tuple(found)
-
-
-def _matrix_words(matrix: WeightMatrix) -> str:
-    share = f"{percent(matrix.share)} of the parameters"
-    if not matrix.layers:
-        return f"The model has one of these: {share}."
-    layers = plural(matrix.layers, "layer")
-    have = "has" if matrix.layers == 1 else "have"
-    if matrix.experts:
-        return (
-            f"{layers} {have} {count(matrix.experts)} of these, {count(matrix.active)} meet a token: {share}."
-        )
-    return f"{layers} {have} one of these: {share}."
-
-
-def _sweep_words(slowdown: float) -> str:
-    speed = f"{count(slowdown)} × slower than the playhead" if slowdown > 1 else "on the playhead's clock"
-    return (
-        f"Filled: the weights read so far, {speed}; the three are true to each other. "
-        "Where compute is the limit, the read waits for it."
-    )
-
-
-def _foot(
-    page: _Page, column: Box, top: float, pen: Lettering
-) -> tuple[list[Text], tuple[float, float, float]]:
-    """What the column says below the list: about the matrix, the sweep, the scale; what fits, bottom up."""
-    s, k = pen.scale, page.columns.k
-    x, room = column.x + 16 * s, column.w - 32 * s
-    elements = 2.0 ** math.floor(math.log2(90 * s / k))
-    y = column.bottom - 30 * s
-    bar = (x, x + elements * k, y + pen.height(12) / 2)
-    words = pen.fitted(f"{count(elements)} elements", room - elements * k - 8 * s, 12)
-    texts = [pen.line(bar[1] + 8 * s, y, words, "muted", 12)]
-    for paragraph in (
-        "One scale for all rectangles:",
-        _sweep_words(page.slowdown),
-        _matrix_words(page.matrix),
-    ):
-        lines = pen.wrapped(paragraph, room, 12)
-        height = len(lines) * pen.height(12) + 10 * s
-        is_caption = paragraph.endswith(":")
-        start = y - height + (6 * s if is_caption else 0)
-        if start < top:
-            break
-        texts += [pen.line(x, start + i * pen.height(12), line, "muted", 12) for i, line in enumerate(lines)]
-        y = start
-    return texts, bar
 
 
 def _spoken(matrix: WeightMatrix, rows: list[ShapesRow]) -> str:

@@ -11,7 +11,15 @@ from pdviz.scenario import Scenario
 from pdviz.scene.axis import Window, automatic_window
 
 # One of each kind: grouped queries, sliding windows, latent cache, experts, states, small and old.
-MODELS = ("Llama 3.1 8B", "Gemma 3 27B", "DeepSeek V3", "gpt-oss 20B", "Mamba 2.8B", "SmolLM2 135M", "GPT-2 124M")
+MODELS = (
+    "Llama 3.1 8B",
+    "Gemma 3 27B",
+    "DeepSeek V3",
+    "gpt-oss 20B",
+    "Mamba 2.8B",
+    "SmolLM2 135M",
+    "GPT-2 124M",
+)
 ACCELERATORS = ("H100 SXM", "L4", "TPU v5e", "M1 Max", "B200")
 
 

@@ -34,7 +34,9 @@ def test_that_the_newest_token_is_on_the_page(total: int, share: float, width: f
 
 
 @given(log_counts(1, 10**7), st.floats(0, 1), widths, row_counts)
-def test_that_a_page_keeps_to_its_rows_and_its_width(total: int, share: float, width: float, rows: int) -> None:
+def test_that_a_page_keeps_to_its_rows_and_its_width(
+    total: int, share: float, width: float, rows: int
+) -> None:
     found = page(round(share * total), total, width, rows)
     assert 1 <= len(found.rows) <= rows
     for row in found.rows:

@@ -20,7 +20,9 @@ places = st.floats(0.0, 1.0)
 @st.composite
 def axes(draw: st.DrawFn) -> TimeAxis:
     start = draw(st.floats(0.0, 1e3))
-    return TimeAxis(start, start + draw(st.floats(1e-6, 1e3)), draw(st.floats(0, 500)), draw(st.floats(10, 4000)))
+    return TimeAxis(
+        start, start + draw(st.floats(1e-6, 1e3)), draw(st.floats(0, 500)), draw(st.floats(10, 4000))
+    )
 
 
 @st.composite
@@ -48,7 +50,9 @@ def test_that_a_moment_put_on_the_axis_is_read_back(axis: TimeAxis, place: float
 
 
 @given(axes(), places, places)
-def test_that_equal_times_are_equally_wide_everywhere_on_the_axis(axis: TimeAxis, one: float, other: float) -> None:
+def test_that_equal_times_are_equally_wide_everywhere_on_the_axis(
+    axis: TimeAxis, one: float, other: float
+) -> None:
     step = axis.span_s / 7
     first, second = (axis.start_s + place * axis.span_s for place in (one, other))
     width = axis.to_px(first + step) - axis.to_px(first)
@@ -113,7 +117,9 @@ def test_that_a_window_is_held_inside_a_request_of_any_other_length(
 
 
 @given(windows(), places)
-def test_that_a_page_is_turned_only_for_a_moment_that_has_left_it(held: tuple[Window, float], place: float) -> None:
+def test_that_a_page_is_turned_only_for_a_moment_that_has_left_it(
+    held: tuple[Window, float], place: float
+) -> None:
     window, whole = held
     time_s = place * whole
     turned = window.showing(time_s, whole)
@@ -150,7 +156,9 @@ def test_that_both_phases_are_in_the_first_view(
     assert window.start_s == 0.0
     assert result.ttft_s < window.end_s <= result.e2e_s * (1 + 1e-12)
     # what is drawn of prefill can be seen, and so can some steps, or all of them where they are few
-    assert result.ttft_s >= 0.0399 * window.span_s or window.span_s <= (8 * result.itl_s + result.ttft_s) * 1.001
+    assert (
+        result.ttft_s >= 0.0399 * window.span_s or window.span_s <= (8 * result.itl_s + result.ttft_s) * 1.001
+    )
     steps = (window.end_s - result.ttft_s) / result.itl_s
     assert steps >= min(8, output - 1) - 1e-6
 

@@ -10,7 +10,13 @@ from pdviz.scenario import PRESETS, Scenario
 from pdviz.scene.figures import Figure, headline_figures, scenario_words
 from pdviz.units import duration, percent
 
-TITLES = ("Time to first token", "Inter-token latency", "End to end", "Time spent decoding", "Streaming speed")
+TITLES = (
+    "Time to first token",
+    "Inter-token latency",
+    "End to end",
+    "Time spent decoding",
+    "Streaming speed",
+)
 
 
 def figures(**values: object) -> dict[str, Figure]:
@@ -112,7 +118,11 @@ def test_that_a_bound_that_changes_on_the_way_is_said_so() -> None:
 def test_that_the_scenario_in_words_holds_everything_that_was_asked_for(scenario: Scenario) -> None:
     words = scenario_words(scenario)
     assert "\n" not in words
-    for part in (scenario.model, f"{scenario.accelerators} × {scenario.accelerator}", f"{scenario.prompt_tokens:,}"):
+    for part in (
+        scenario.model,
+        f"{scenario.accelerators} × {scenario.accelerator}",
+        f"{scenario.prompt_tokens:,}",
+    ):
         assert part in words
     assert f"{scenario.output_tokens:,} token" in words
     assert (f"{scenario.cached_tokens:,} cached" in words) == bool(scenario.cached_tokens)

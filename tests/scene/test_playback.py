@@ -20,7 +20,9 @@ def clocks(draw: st.DrawFn, is_playing: st.SearchStrategy[bool] = st.booleans())
     """A playback under way, and a wall time at which it has run on for up to three times its length."""
     whole, rate = draw(wholes), draw(rates)
     start = draw(walls)
-    clock = Playback(whole, draw(st.floats(0.0, 1.0)) * whole, start, rate, draw(is_playing), draw(st.booleans()))
+    clock = Playback(
+        whole, draw(st.floats(0.0, 1.0)) * whole, start, rate, draw(is_playing), draw(st.booleans())
+    )
     return clock, start + draw(st.floats(0.0, 3.0)) * whole / rate
 
 
@@ -35,14 +37,18 @@ def test_that_the_playhead_is_always_inside_the_request(state: tuple[Playback, f
 
 
 @given(clocks(), rates)
-def test_that_changing_the_rate_does_not_move_the_playhead(state: tuple[Playback, float], rate: float) -> None:
+def test_that_changing_the_rate_does_not_move_the_playhead(
+    state: tuple[Playback, float], rate: float
+) -> None:
     clock, now = state
     assert clock.with_rate(now, rate).at(now) == clock.at(now)
     assert clock.with_rate(now, rate).rate == rate
 
 
 @given(clocks(), st.booleans())
-def test_that_changing_the_loop_does_not_move_the_playhead(state: tuple[Playback, float], loops: bool) -> None:
+def test_that_changing_the_loop_does_not_move_the_playhead(
+    state: tuple[Playback, float], loops: bool
+) -> None:
     clock, now = state
     after = clock.with_loop(now, loops)
     assert after.loops == loops
@@ -152,7 +158,9 @@ def test_that_the_rate_is_model_seconds_for_each_second(state: tuple[Playback, f
     clock, _ = state
     fresh = clock.moved(7.0, 0.0)
     wall = share * clock.whole_s / clock.rate
-    assert fresh.at(7.0 + wall) == pytest.approx(share * clock.whole_s, rel=1e-6, abs=1e-14 * clock.rate * 1e3)
+    assert fresh.at(7.0 + wall) == pytest.approx(
+        share * clock.whole_s, rel=1e-6, abs=1e-14 * clock.rate * 1e3
+    )
 
 
 @given(rates)

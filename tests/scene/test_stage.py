@@ -44,7 +44,11 @@ class Scene(msgspec.Struct, frozen=True):
 
 
 def scene(
-    scenario: Scenario, window: Window | None = None, width: float = 1100, height: float = 600, scale: float = 1.0
+    scenario: Scenario,
+    window: Window | None = None,
+    width: float = 1100,
+    height: float = 600,
+    scale: float = 1.0,
 ) -> Scene:
     result = result_of(scenario)
     window = window or automatic_window(result.ttft_s, result.itl_s, result.e2e_s)
@@ -122,7 +126,9 @@ def test_that_widths_of_decode_passes_are_to_each_other_as_their_durations(s: Sc
     whole = [block for block in s.stage.blocks if block.first and is_whole(s, block)]
     for one, following in itertools.pairwise(whole):
         pitch = following.box.x - one.box.x
-        assert pitch == pytest.approx(s.result.request.pass_cost(one.first).time_s * s.stage.axis.px_per_s, abs=0.01)
+        assert pitch == pytest.approx(
+            s.result.request.pass_cost(one.first).time_s * s.stage.axis.px_per_s, abs=0.01
+        )
 
 
 @given(scenes())
@@ -168,7 +174,10 @@ def test_that_blocks_grow_with_their_tokens(one: int, other: int, height: float,
 @given(st.integers(0, 23), st.floats(100, 900))
 def test_that_doubling_the_tokens_adds_the_same_height_each_time(power: int, height: float) -> None:
     plot = Box(0, 0, 500, height)
-    steps = [block_height(2 ** (k + 1), 2**24, plot, 1.0) - block_height(2**k, 2**24, plot, 1.0) for k in (0, power)]
+    steps = [
+        block_height(2 ** (k + 1), 2**24, plot, 1.0) - block_height(2**k, 2**24, plot, 1.0)
+        for k in (0, power)
+    ]
     assert steps[0] == pytest.approx(steps[1])
     assert steps[0] > 0
 
@@ -218,7 +227,9 @@ def test_that_a_long_answer_costs_no_more_marks_than_a_short_one(output: int) ->
 
 
 @given(scenes(), st.lists(st.floats(0.0, 1.0), min_size=8, max_size=8))
-def test_that_the_pass_under_the_mouse_is_the_block_that_is_drawn_there(s: Scene, places: list[float]) -> None:
+def test_that_the_pass_under_the_mouse_is_the_block_that_is_drawn_there(
+    s: Scene, places: list[float]
+) -> None:
     axis = s.stage.axis
     for block, place in zip(s.stage.blocks, itertools.cycle(places), strict=False):
         start, end = extent_s(s.result, block)
@@ -270,7 +281,9 @@ def test_that_the_frame_on_the_overview_is_the_window_and_can_always_be_seen(s: 
 
 def value_at(lane: Lane, x: float) -> float:
     """The height of a step line at ``x``."""
-    return next(share for (x1, share), before in zip(lane.points[1::2], lane.points[::2], strict=True) if x <= x1)
+    return next(
+        share for (x1, share), before in zip(lane.points[1::2], lane.points[::2], strict=True) if x <= x1
+    )
 
 
 @given(scenes())
@@ -311,7 +324,10 @@ def test_that_lanes_show_the_utilisation_of_the_pass_at_each_moment(s: Scene, pl
 def test_that_lanes_name_the_bound_that_their_colour_means(s: Scene) -> None:
     assert [(lane.name, lane.bound) for lane in s.stage.lanes] == [("compute",) * 2, ("bandwidth",) * 2]
     machine = s.result.machine
-    assert [lane.ceiling for lane in s.stage.lanes] == [machine.compute_efficiency, machine.bandwidth_efficiency]
+    assert [lane.ceiling for lane in s.stage.lanes] == [
+        machine.compute_efficiency,
+        machine.bandwidth_efficiency,
+    ]
 
 
 # --- words ---------------------------------------------------------------------------------------
@@ -391,7 +407,9 @@ def test_that_each_preset_names_both_phases_and_measures_all_three_times(preset:
 
 
 @given(st.floats(300, 3000), st.floats(200, 2000), st.sampled_from((0.8, 1.0, 2.0, 4.0)))
-def test_that_the_rows_of_the_stage_lie_one_below_the_other(width: float, height: float, scale: float) -> None:
+def test_that_the_rows_of_the_stage_lie_one_below_the_other(
+    width: float, height: float, scale: float
+) -> None:
     assume(height >= 330 * scale)
     assume(width >= 200 * scale)
     layout = stage_layout(width, height, scale)
@@ -408,7 +426,9 @@ def test_that_the_rows_of_the_stage_lie_one_below_the_other(width: float, height
 
 
 @given(scenarios(), st.floats(0.0, 1.0))
-def test_that_a_moment_is_described_by_its_pass_its_bound_and_both_utilisations(scenario: Scenario, at: float) -> None:
+def test_that_a_moment_is_described_by_its_pass_its_bound_and_both_utilisations(
+    scenario: Scenario, at: float
+) -> None:
     result = result_of(scenario)
     words = describe(result, at * result.e2e_s)
     number = result.request.pass_at(at * result.e2e_s)
