@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import pdviz
+import pdviz.options  # reads pdviz.export before the tests put another in its place
 from pdviz import cli
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
