@@ -57,10 +57,12 @@ def make_application() -> object:
 
 
 def load_look() -> None:
-    """The bundled font, for everything that is drawn from now on."""
+    """The bundled font, and what assistive technology needs, for all that is made from now on."""
+    from pdviz.widgets.accessibility import install
     from pdviz.widgets.palette import load_font
 
     load_font()
+    install()
 
 
 def settings_folder() -> str:

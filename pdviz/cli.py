@@ -54,13 +54,16 @@ HELP = {
         ),
     ),
     "estimate": (
-        "pdviz estimate [scenario options] [--json]",
-        "Print what a request costs: times, what limits each pass, memory. JSON is in SI units.",
+        "pdviz estimate [scenario options] [--explain [FIGURE ...]] [--json]",
+        "Print what a request costs: times, what limits each pass, memory. JSON is in SI units.\n"
+        "With --explain: where figures come from, formula and numbers, inputs and sources. A figure is a\n"
+        "name such as ttft, itl, decode.bytes or crossover, or a group such as prefill or memory.",
         (
             "pdviz estimate",
             'pdviz estimate --model "Llama 3.1 405B" --gpu h200 --tp 8 --weights fp8',
             "pdviz estimate --prompt 32K --output 256 --others 63 --json",
             'pdviz estimate --scenario "gpu=l4 prompt=2K" --fidelity ideal',
+            "pdviz estimate --prompt 128 --explain ttft prefill.bound crossover",
         ),
     ),
     "models": (
@@ -168,14 +171,27 @@ def _estimate(argv: list[str]) -> int:
 
     parser = _parser("estimate")
     parser.add_argument("--json", action="store_true", help="print JSON, in SI units")
+    options.add_explain(parser)
     options.add_scenario(parser)
     given = parser.read(argv)
     parser.no_words()
+    if given.explain is not None:
+        return _explain(given.explain, options.scenario_of(given), as_json=given.json)
     result = _evaluated(options.scenario_of(given))
 
     from pdviz import report
 
     _write(_json(report.estimate_json(result)) if given.json else report.estimate_text(result))
+    return 0
+
+
+def _explain(words: list[str], scenario: Scenario, *, as_json: bool) -> int:
+    from pdviz.explain import explain, explanations_json, explanations_text, find_keys
+
+    keys = find_keys(words)
+    result = _evaluated(scenario)
+    found = [explain(result, key) for key in keys]
+    _write(_json(explanations_json(found)) if as_json else explanations_text(found))
     return 0
 
 
@@ -268,7 +284,7 @@ def _catalogue() -> Catalogue:
 # --- output ----------------------------------------------------------------------------------------
 
 
-def _json(value: dict[str, Any]) -> str:
+def _json(value: dict[str, Any] | list[dict[str, Any]]) -> str:
     import msgspec
 
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"

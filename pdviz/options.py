@@ -134,6 +134,17 @@ def _help(field: Field, default: Scenario) -> str:
     return f"{text} [{usual}]".replace("%", "%%")
 
 
+def add_explain(parser: Parser) -> None:
+    """--explain with the figures to explain; a list of words, None where it is not given."""
+    parser.add_argument(
+        "--explain",
+        nargs="*",
+        action="extend",
+        metavar="FIGURE",
+        help="explain these figures; all where none is named",
+    )
+
+
 def is_any_given(options: Options) -> bool:
     """True where at least one scenario option was used."""
     names = ("scenario", *(field.name for field in FIELDS))

@@ -151,14 +151,14 @@ def estimate_text(result: Result) -> str:
     weights, math = DTYPES[scenario.weights_dtype].title, DTYPES[machine.math_dtype].title
     formats = f"{weights} weights{'' if math == weights else f' multiplied in {math}'}"
     formats += f", {DTYPES[scenario.kv_dtype].title} KV cache"
-    parts = [_paragraph(warning, "WARNING  ", " " * 9) for warning in result.warnings]
+    parts = [paragraph(warning, "WARNING  ", " " * 9) for warning in result.warnings]
     if parts:
         parts.append("")
-    parts += [title(result), _paragraph(request_text(scenario)), formats, _paragraph(fidelity_text(result))]
+    parts += [title(result), paragraph(request_text(scenario)), formats, paragraph(fidelity_text(result))]
     for lines in (_headline_lines, _pass_lines, _machine_lines, _memory_lines):
         parts += ["", *lines(result)]
     if result.notes:
-        parts += ["", *(_paragraph(note, "Note: ", " " * 6) for note in result.notes)]
+        parts += ["", *(paragraph(note, "Note: ", " " * 6) for note in result.notes)]
     return "\n".join(parts) + "\n"
 
 
@@ -208,7 +208,7 @@ def _machine_lines(result: Result) -> list[str]:
     if machine.achievable_ridge_flops_per_byte != machine.ridge_flops_per_byte:
         ridge += f"; {units.significant(machine.achievable_ridge_flops_per_byte)} as assumed"
     rows = (("Ridge", ridge), ("Crossover", crossover_text(result)), ("Half speed", half_speed_text(result)))
-    return [_paragraph(text, f"{label:<13}", " " * 13) for label, text in rows]
+    return [paragraph(text, f"{label:<13}", " " * 13) for label, text in rows]
 
 
 def _memory_lines(result: Result) -> list[str]:
@@ -376,10 +376,13 @@ def _accelerator_row(a: Accelerator) -> Row:
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[µmkMGTP]?(?:B|s|W|FLOP)\b))")
 
 
-def _paragraph(text: str, first: str = "", later: str = "") -> str:
-    """Wrapped text; a number and its unit stay on one line."""
+def paragraph(text: str, first: str = "", later: str = "", width: int = WIDTH) -> str:
+    """Text wrapped at ``width``, its first line after ``first``, the others after ``later``.
+
+    A number and its unit stay on one line.
+    """
     glued = _BEFORE_UNIT.sub("\xa0", text)
-    lines = textwrap.wrap(glued, WIDTH - len(later), break_on_hyphens=False, break_long_words=False)
+    lines = textwrap.wrap(glued, width - len(later), break_on_hyphens=False, break_long_words=False)
     return "\n".join((later if number else first) + line for number, line in enumerate(lines)).replace(
         "\xa0", " "
     )
@@ -387,7 +390,7 @@ def _paragraph(text: str, first: str = "", later: str = "") -> str:
 
 def _detail(label: str, *texts: str | None) -> list[str]:
     """A labelled paragraph below a table for each text that is not empty."""
-    return [_paragraph(f"{label}: {text}", "  ", " " * 6) for text in texts if text]
+    return [paragraph(f"{label}: {text}", "  ", " " * 6) for text in texts if text]
 
 
 def _aligned(rows: Sequence[Row], align: str) -> list[str]:

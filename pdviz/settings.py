@@ -12,9 +12,12 @@ from typing import Any
 import msgspec
 
 from pdviz.errors import InputError
+from pdviz.names import shown
 from pdviz.scenario import Scenario, from_keys, to_keys
 
 FILE = "settings.json"
+SET_ASIDE_LIMIT = 20
+RECENT_LIMIT = 12
 THEME_CHOICES = ("system", "dark", "light")
 
 
@@ -27,24 +30,39 @@ class Settings(msgspec.Struct, frozen=True):
     window: tuple[int, int, int, int] | None = None
     maximised: bool = False
     scenario: Scenario | None = None
+    text_size: float = 1.0
+    reduced_motion: bool = False
+    recent: tuple[str, ...] = ()
 
 
 def _theme(value: Any) -> str:
     if value not in THEME_CHOICES:
-        raise InputError(f"must be one of {', '.join(THEME_CHOICES)}, got {value!r}")
+        raise InputError(f"must be one of {', '.join(THEME_CHOICES)}, got {shown(value)}")
     return str(value)
 
 
 def _rate(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 1e-5 <= value <= 100:
-        raise InputError(f"must be a number from 0.00001 to 100, got {value!r}")
+        raise InputError(f"must be a number from 0.00001 to 100, got {shown(value)}")
     return float(value)
 
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise InputError(f"must be true or false, got {value!r}")
+        raise InputError(f"must be true or false, got {shown(value)}")
     return value
+
+
+def _text_size(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0.7 <= value <= 2:
+        raise InputError(f"must be a number from 0.7 to 2, got {shown(value)}")
+    return float(value)
+
+
+def _recent(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(line, str) for line in value):
+        raise InputError(f"must be a list of scenario lines, got {shown(value)}")
+    return tuple(value[:RECENT_LIMIT])
 
 
 def _window(value: Any) -> tuple[int, int, int, int] | None:
@@ -52,7 +70,7 @@ def _window(value: Any) -> tuple[int, int, int, int] | None:
         return None
     whole = isinstance(value, list) and len(value) == 4 and all(type(n) is int for n in value)
     if not whole or not all(-(10**5) < n < 10**5 for n in value) or min(value[2:]) < 1:
-        raise InputError(f"must be four whole numbers (x, y, width, height), got {value!r}")
+        raise InputError(f"must be four whole numbers (x, y, width, height), got {shown(value)}")
     return tuple(value)
 
 
@@ -60,7 +78,7 @@ def _scenario(value: Any) -> Scenario | None:
     if value is None:
         return None
     if not isinstance(value, dict):
-        raise InputError(f"must be an object of scenario keys, got {value!r}")
+        raise InputError(f"must be an object of scenario keys, got {shown(value)}")
     return from_keys(value, "scenario")
 
 
@@ -71,6 +89,9 @@ _READERS = {
     "window": _window,
     "maximised": _flag,
     "scenario": _scenario,
+    "text_size": _text_size,
+    "reduced_motion": _flag,
+    "recent": _recent,
 }
 
 
@@ -79,7 +100,7 @@ def load(folder: str) -> tuple[Settings, list[str]]:
     path = os.path.join(folder, FILE)
     try:
         with open(path, "rb") as file:
-            data = json.loads(file.read().decode("utf-8"))
+            data = json.loads(file.read().decode("utf-8-sig"))
         if not isinstance(data, dict):
             raise ValueError("the top level must be an object")
     except FileNotFoundError:
@@ -92,22 +113,27 @@ def load(folder: str) -> tuple[Settings, list[str]]:
     values: dict[str, Any] = {}
     for key, value in data.items():
         if key not in _READERS:
-            problems.append(f'{FILE}: unknown key "{key}" is ignored, expected one of {", ".join(_READERS)}.')
+            known = ", ".join(_READERS)
+            problems.append(f"{FILE}: unknown key {shown(key)} is ignored, expected one of {known}.")
             continue
         try:
             values[key] = _READERS[key](value)
         except InputError as error:
-            problems.append(f"{FILE}: {key} {error}; the standard value is used.")
+            place = "" if str(error).startswith(f"{key}: ") else f"{key} "
+            problems.append(f"{FILE}: {place}{error}; the standard value is used.")
     return Settings(**values), problems
 
 
 def _set_aside(path: str, reason: str) -> str:
-    kept = path + ".damaged"
+    """Keeps a file that cannot be understood under another name, and no earlier one is lost by it."""
+    names = (f"{FILE}.damaged", *(f"{FILE}.damaged-{number}" for number in range(2, SET_ASIDE_LIMIT + 1)))
+    folder = os.path.dirname(path)
+    name = next((n for n in names if not os.path.lexists(os.path.join(folder, n))), names[-1])
     try:
-        os.replace(path, kept)
+        os.replace(path, os.path.join(folder, name))
     except OSError:
         return f"{FILE}: it is not valid JSON ({reason}); standard settings are used."
-    aside = f"it was set aside as {FILE}.damaged and standard settings are used"
+    aside = f"it was set aside as {name} and standard settings are used"
     return f"{FILE}: it is not valid JSON ({reason}); {aside}."
 
 

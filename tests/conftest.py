@@ -48,6 +48,7 @@ def _leave_no_qt_behind() -> Iterator[None]:
     yield
     if "PySide6.QtWidgets" not in sys.modules:
         return
+    import shiboken6
     from PySide6.QtCore import QCoreApplication, QEvent, QThreadPool, QTimer
     from PySide6.QtWidgets import QApplication
 
@@ -61,8 +62,9 @@ def _leave_no_qt_behind() -> Iterator[None]:
         if timer.isActive()
     ]
     for window in windows:
-        window.close()
-        window.deleteLater()
+        if shiboken6.isValid(window):  # one window may have taken another with it
+            window.close()
+            window.deleteLater()
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)  # processEvents delivers none
     assert QThreadPool.globalInstance().waitForDone(5_000), "work is still running in the thread pool"
     assert not running, f"timers left running: {running}"

@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
@@ -30,7 +30,8 @@ from pdviz.scenario import (
     to_line,
 )
 
-names = st.text(min_size=1).map(str.strip).filter(lambda text: text and text.isprintable())
+printable = st.characters(exclude_categories=("C", "Z")) | st.just(" ")
+names = st.text(printable, min_size=1, max_size=12).map(str.strip).filter(bool)
 fractions = st.floats(1e-6, 1.0)
 
 
@@ -86,7 +87,8 @@ def test_that_the_default_is_the_lesson_s_request_and_valid() -> None:
     assert edit(Scenario(), **values(scenario)) == scenario
     assert (scenario.model, scenario.accelerator) == ("Llama 3.1 8B", "H100 SXM")
     assert (scenario.prompt_tokens, scenario.output_tokens, scenario.others) == (512, 128, 0)
-    assert (scenario.fidelity, scenario.compute_efficiency, scenario.bandwidth_efficiency) == ("textbook", 0.55, 0.75)
+    assert scenario.fidelity == "textbook"
+    assert (scenario.compute_efficiency, scenario.bandwidth_efficiency) == (0.55, 0.75)
 
 
 # --- there and back ----------------------------------------------------------------------------------
@@ -99,18 +101,21 @@ def test_that_a_share_line_gives_the_scenario_back(scenario: Scenario) -> None:
     assert from_line(line) == scenario
 
 
+@settings(max_examples=40)
 @given(scenarios())
 def test_that_keys_give_the_scenario_back_even_through_json(scenario: Scenario) -> None:
     assert from_keys(to_keys(scenario), "test") == scenario
     assert from_keys(json.loads(json.dumps(to_keys(scenario))), "test") == scenario
 
 
+@settings(max_examples=40)
 @given(scenarios(), scenarios())
 def test_that_an_edit_of_every_field_from_its_text_gives_the_other_scenario(a: Scenario, b: Scenario) -> None:
     texts = {name: "same" if value is None else str(value) for name, value in values(b).items()}
     assert edit(a, **texts) == edit(a, **values(b)) == b
 
 
+@settings(max_examples=40)
 @given(scenarios(), scenarios())
 def test_that_what_changed_is_exactly_what_an_edit_must_set(a: Scenario, b: Scenario) -> None:
     names = changed(a, b)
@@ -125,7 +130,9 @@ def test_that_a_share_line_is_short_and_quoted_for_a_shell() -> None:
     assert to_line(busy) == "model=gpt2 gpu=L4 kv=fp8 prompt=512 output=128 others=63 compute-efficiency=0.6"
 
 
-@pytest.mark.parametrize("name", ["it's", 'a "b"', "back\\slash", "semi;colon $HOME", "a=b", "#1", "日本 語", "~"])
+@pytest.mark.parametrize(
+    "name", ["it's", 'a "b"', "back\\slash", "semi;colon $HOME", "a=b", "#1", "日本 語", "~"]
+)
 def test_that_awkward_names_survive_a_share_line(name: str) -> None:
     scenario = Scenario(model=name, accelerator=name)
     assert from_line(to_line(scenario)) == scenario
@@ -150,7 +157,9 @@ BAD: dict[str, tuple[object, ...]] = {
 
 
 @pytest.mark.parametrize(
-    ("key", "bad"), [(field.key, bad) for field in FIELDS for bad in BAD[field.kind]], ids=lambda v: repr(v)[:20]
+    ("key", "bad"),
+    [(field.key, bad) for field in FIELDS for bad in BAD[field.kind]],
+    ids=lambda value: repr(value)[:20],
 )
 def test_that_a_bad_value_is_refused_with_the_place_and_the_key(key: str, bad: object) -> None:
     with pytest.raises(InputError) as error:
@@ -188,7 +197,7 @@ def test_that_only_the_context_of_the_others_may_be_absent() -> None:
 def test_that_a_cached_prefix_leaves_a_token_to_compute() -> None:
     assert edit(Scenario(), cached_tokens=511).cached_tokens == 511
     for values in ({"cached_tokens": 512}, {"prompt_tokens": 10, "cached_tokens": 11}):
-        with pytest.raises(InputError, match="^cached must be below prompt"):
+        with pytest.raises(InputError, match=r"^cached must be below prompt"):
             edit(Scenario(), **values)
     with pytest.raises(InputError, match=r"^cached must be below prompt \(100 tokens\).*, got 400$"):
         edit(Scenario(cached_tokens=400), prompt_tokens=100)
@@ -222,14 +231,16 @@ def test_that_a_line_that_cannot_be_read_says_why(line: str, message: str) -> No
 @given(st.text())
 def test_that_any_line_is_a_scenario_or_an_input_error(line: str) -> None:
     try:
-        assert isinstance(from_line(line), Scenario)
+        found: object = from_line(line)
     except InputError as error:
-        assert str(error).startswith("scenario line: ")
+        found = str(error)
+    assert isinstance(found, Scenario) or str(found).startswith("scenario line: ")
 
 
 # --- presets -----------------------------------------------------------------------------------------
 
 
+@settings(max_examples=40)
 @given(scenarios())
 def test_that_a_preset_matches_once_applied_and_sets_only_the_request(scenario: Scenario) -> None:
     for preset in PRESETS:

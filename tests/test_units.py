@@ -216,14 +216,18 @@ def test_that_counts_are_understood_as_people_type_them(text: str | int, number:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", "k", "twelve", "1.5", "0.3k", "1,5", "1,5K", "12,34", "1,2345", "1,,000", "1,", "-1", "--1", "0x10"]
-    + ["nan", "inf", "1e400", "infm", "16777217", "17M", "²", "1 2", "1k k", "5 tokens", "9" * 5000, "1\n2", True],
+    [
+        *("", " ", "k", "twelve", "1.5", "0.3k", "1,5", "1,5K", "12,34", "1,2345", "1,,000"),
+        *("1,", "-1", "--1", "0x10", "nan", "inf", "1e400", "infm", "16777217", "17M", "²", "1 2"),
+        *("1k k", "5 tokens", "1\n2", "9" * 5000, True),
+    ],
 )
 def test_that_what_is_no_count_is_refused_in_one_sentence_that_names_the_field(text: str | bool) -> None:
     with pytest.raises(InputError) as error:
         parse_count(text, "prompt", 0, 2**24)
     message = str(error.value)
-    assert message.startswith("prompt must be a whole number from 0 to 16,777,216 (K = 1,024 is understood), got ")
+    expectation = "prompt must be a whole number from 0 to 16,777,216 (K = 1,024 is understood), got "
+    assert message.startswith(expectation)
     assert "\n" not in message
     assert len(message) < 140 + 2 * len("9" * 20)
 
@@ -240,8 +244,8 @@ def test_that_limits_are_allowed_and_what_is_beyond_is_shown_in_full() -> None:
 @given(st.integers(0, 2**50))
 def test_that_every_way_to_write_a_count_is_read_back(number: int) -> None:
     assert parse_count(count(number), "n", 0, 2**60) == number
-    for text in (f"{number}", f"{number:_}", f"{number:,}".replace(",", " "), f"{number:,}".replace(",", units.THIN)):
-        assert parse_count(text, "n", 0, 2**60) == number
+    for separator in ("", "_", " ", units.THIN):
+        assert parse_count(f"{number:,}".replace(",", separator), "n", 0, 2**60) == number
     small = number % 2**20
     assert parse_count(f"{small}K", "n", 0, 2**60) == small * 1024
     assert parse_count(f"{small:,}m", "n", 0, 2**60) == small * 2**20
@@ -250,9 +254,10 @@ def test_that_every_way_to_write_a_count_is_read_back(number: int) -> None:
 @given(st.text(max_size=12))
 def test_that_any_text_is_a_count_or_an_input_error(text: str) -> None:
     try:
-        assert 1 <= parse_count(text, "n", 1, 100) <= 100
+        found: object = parse_count(text, "n", 1, 100)
     except InputError as error:
-        assert str(error).startswith("n must be")
+        found = str(error)
+    assert found in range(1, 101) or str(found).startswith("n must be")
 
 
 @pytest.mark.parametrize(
@@ -263,7 +268,9 @@ def test_that_a_share_may_be_a_percentage(text: str | float, value: float) -> No
     assert parse_fraction(text, "f") == pytest.approx(value, rel=1e-15)
 
 
-@pytest.mark.parametrize("text", ["", "%", "0", "-0.1", "1.01", "101%", "nan", "inf", "half", "55", "1e-9", True])
+@pytest.mark.parametrize(
+    "text", ["", "%", "0", "-0.1", "1.01", "101%", "nan", "inf", "half", "55", "1e-9", True]
+)
 def test_that_what_is_no_share_is_refused_by_name(text: str | bool) -> None:
     with pytest.raises(InputError, match=r"^compute-efficiency must be a number above 0 .*up to 1.*, got"):
         parse_fraction(text, "compute-efficiency")

@@ -56,8 +56,8 @@ def _floats(*arguments: ArrayLike) -> Any:
 def _sweep(model: ModelCost, machine: Machine, piece: Slice) -> Sweep:
     import numpy as np
 
-    arrays: Any = np.broadcast_arrays(model.flops((piece,)), model.bytes((piece,)))
-    flops, moved = arrays
+    flops: Any = model.flops((piece,))
+    moved: Any = model.bytes((piece,))
     compute_s: Any = machine.compute_s(flops)
     bandwidth_s: Any = machine.bandwidth_s(moved)
     time_s = np.maximum(compute_s, bandwidth_s)

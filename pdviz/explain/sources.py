@@ -26,7 +26,9 @@ METRICS = (
     "Definition: ITL is the mean gap between tokens after the first, as vLLM's serving benchmark has it; "
     "the first token belongs to TTFT. Queueing is not counted."
 )
-CONVENTION = "Efficiencies: the textbook convention of pdviz, the same for every accelerator, yours to change."
+CONVENTION = (
+    "Efficiencies: the textbook convention of pdviz, the same for every accelerator, yours to change."
+)
 RESERVE = f"Reserve: {RESERVE_SOURCE}."
 COUNTED = "Counted from the architecture, the same in every fidelity."
 DATASHEET = "A figure of the catalogue, the same in every fidelity."
@@ -42,18 +44,18 @@ EFFICIENCIES_MEASURED = (
 _DTYPES = re.compile(r"fp32|tf32|fp16|bf16|fp8|int8|fp4")
 _SUBJECTS = {
     "bandwidth": re.compile(r"bandwidth|[GT]i?B/s"),
-    "peak": re.compile(r"[TP]FLOPS|TOPS|bf16"),
+    "peak": re.compile(rf"[TP]FLOPS|TOPS|{_DTYPES.pattern}"),
     "memory": re.compile(r"\bmemory\b|\d GB(?!/s)"),
 }
 _SIXTEEN = {"bf16", "fp16"}
 
 
-def _is_about(value: str, subject: str, dtype: str) -> bool:
+def _is_about(value: str, subject: str, dtypes: set[str]) -> bool:
+    """True where a rejected ``value`` concerns the subject; a peak, that in one of ``dtypes``."""
     if value.startswith(("link", "power")) or not _SUBJECTS[subject].search(value):
         return False
     formats = set(_DTYPES.findall(value))
-    wanted = _SIXTEEN if dtype in _SIXTEEN else {dtype}
-    return subject != "peak" or not formats or bool(formats & wanted)
+    return subject != "peak" or not formats or bool(formats & dtypes)
 
 
 def accelerator_sources(result: Result, *subjects: str) -> tuple[str, ...]:
@@ -62,11 +64,13 @@ def accelerator_sources(result: Result, *subjects: str) -> tuple[str, ...]:
     Subjects are "bandwidth", "peak" and "memory".
     """
     a = result.accelerator
-    found = [f"{a.name}: {source}" for source in a.sources]
+    found = [f"Figures of {a.name}: {'; '.join(a.sources)}."] if a.sources else []
     if a.confidence not in ("high", "unchecked"):
         found.append(f"{a.name}: confidence in these figures is {a.confidence}.")
+    dtypes = {result.machine.math_dtype, result.scenario.weights_dtype}
+    dtypes |= _SIXTEEN if dtypes & _SIXTEEN else set()
     for rejected in a.rejected:
-        if any(_is_about(rejected.value, subject, result.machine.math_dtype) for subject in subjects):
+        if any(_is_about(rejected.value, subject, dtypes) for subject in subjects):
             found.append(f"Not believed: {rejected.value} ({rejected.where}): {rejected.reason}.")
     return tuple(found)
 
@@ -81,7 +85,11 @@ def model_sources(result: Result, catalogue: Catalogue | None = None) -> tuple[s
             return (f"{result.architecture.name}: its own configuration.",)
     except InputError:
         return (f"{result.architecture.name}: its own configuration.",)
-    found = [f"{entry.name}: {entry.source}" if entry.source else f"{entry.name}: its configuration."]
+    found = [
+        f"Shapes of {entry.name}: {entry.source}."
+        if entry.source
+        else f"{entry.name}: its own configuration."
+    ]
     if entry.published_parameters is not None:
         where = f" ({entry.published_where})" if entry.published_where else ""
         found.append(f"Published count: {entry.published_parameters:,} parameters{where}.")

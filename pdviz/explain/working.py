@@ -17,14 +17,17 @@ from pdviz.units import plural, si, significant
 DIGITS = 5  # of numbers in a worked line: enough to find the displayed figure again with a calculator
 EXACT_BELOW = 1e7
 _SCALED = ("B", "s", "FLOP", "B/s", "FLOP/s")
-_PLAIN = ("", "tok/s", "FLOP/B", "×")
+_SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6}
+_PLAIN = ("", "tok/s", "FLOP/B")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _FUNCTIONS = ("max", "min")
 
 
-def _trimmed(number: str) -> str:
-    """Without zeros at the end of its decimals."""
-    return number.rstrip("0").rstrip(".") if "." in number else number
+def _number(value: float) -> str:
+    """Five significant digits; decimals that are zero are left out only where nothing was rounded."""
+    number = significant(value, DIGITS)
+    short = number.rstrip("0").rstrip(".") if "." in number else number
+    return short if abs(float(short.replace(",", "")) - value) <= 1e-12 * abs(value) else number
 
 
 def quantity(value: float, unit: str = "") -> str:
@@ -32,18 +35,20 @@ def quantity(value: float, unit: str = "") -> str:
 
     >>> quantity(0.0152438214, "s"), quantity(989e12, "FLOP/s"), quantity(131072, "B")
     ('15.244 ms', '989 TFLOP/s', '131,072 B')
-    >>> quantity(512, "token"), quantity(0.98165, "%"), quantity(0.515625, "B"), quantity(0.55)
-    ('512 tokens', '98.165 %', '0.515625 B', '0.55')
+    >>> quantity(512, "token"), quantity(0.98165, "%"), quantity(0.515625, "B"), quantity(255.9996, "expert")
+    ('512 tokens', '98.165 %', '0.515625 B', '256.00 experts')
     """
     whole = value == round(value)
     if unit == "%":
-        return f"{_trimmed(significant(value * 100, DIGITS))} %"
-    if unit in ("B", "FLOP") and ((whole and abs(value) < EXACT_BELOW) or 0 < abs(value) < 1):
-        return f"{value:,.0f} {unit}" if whole else f"{_trimmed(f'{value:.8f}')} {unit}"
+        return f"{_number(value * 100)} %"
+    if unit in ("B", "FLOP") and whole and abs(value) < EXACT_BELOW:
+        return f"{value:,.0f} {unit}"
+    if unit == "B" and 0 < abs(value) < 1:
+        return f"{f'{value:.8f}'.rstrip('0')} {unit}"
     if unit in _SCALED:
-        number, _, prefixed = si(value, unit, DIGITS).rpartition(" ")
-        return f"{_trimmed(number)} {prefixed}"
-    number = f"{value:,.0f}" if whole else _trimmed(significant(value, DIGITS))
+        prefixed = si(value, unit, DIGITS).rpartition(" ")[2]
+        return f"{_number(value / _SCALES[prefixed.removesuffix(unit)])} {prefixed}"
+    number = f"{value:,.0f}" if whole else _number(value)
     if unit in _PLAIN:
         return f"{number} {unit}".strip()
     return plural(value, unit) if whole else f"{number} {plural(2, unit).partition(' ')[2]}"
@@ -111,7 +116,8 @@ class Explanation(msgspec.Struct, frozen=True):
 
     ``value`` is the figure as the screen shows it. ``workings`` begin with the figure's own, whose
     texts are ``formula`` and ``worked``; the others are among the ``steps``, each as its line.
-    ``figure`` is the number that the first working makes. ``inputs`` are keys of figures that go into it.
+    ``figure`` is the number that the first working makes. ``symbols`` tell what stands in them and is
+    worked out nowhere; ``inputs`` are keys of figures that go into it.
     """
 
     key: str
@@ -121,6 +127,7 @@ class Explanation(msgspec.Struct, frozen=True):
     formula: str
     worked: str
     steps: tuple[str, ...]
+    symbols: tuple[str, ...]
     sources: tuple[str, ...]
     fidelity: str
     inputs: tuple[str, ...]
@@ -132,7 +139,8 @@ class Explanation(msgspec.Struct, frozen=True):
     @property
     def spoken(self) -> str:
         """All that matters, in words for assistive technology."""
-        return f"{self.title}: {self.value}. {self.summary} {_spoken(self.worked)}. {self.fidelity}"
+        value = self.value.replace("×", " times")
+        return f"{self.title}: {value}. {self.summary} {_spoken(self.worked)}. {self.fidelity}"
 
 
 _SPOKEN = (
@@ -166,7 +174,7 @@ def explanation(
     inputs: Iterable[str] = (),
     pass_index: int | None = None,
 ) -> Explanation:
-    """An Explanation whose steps end with what every symbol is that no step works out."""
+    """An Explanation with all its lines, and with what every symbol is that none of them works out."""
     found: dict[str, Working] = {main.name: main}
     lines: list[str] = []
     for step in steps:
@@ -175,11 +183,11 @@ def explanation(
         elif step.name not in found:
             found[step.name] = step
             lines.append(step.line)
-    legend: dict[str, str] = {}
+    legend: dict[str, None] = {}
     for working in found.values():
         for term in working.terms:
             if term.name not in found and term.meaning:
-                legend[term.name] = f"{term.symbol} = {term.shown}: {term.meaning}"
+                legend[f"{term.symbol} = {term.shown}: {term.meaning}"] = None
     return Explanation(
         key=key,
         title=title,
@@ -187,7 +195,8 @@ def explanation(
         summary=summary,
         formula=main.formula,
         worked=main.worked,
-        steps=(*lines, *legend.values()),
+        steps=tuple(lines),
+        symbols=tuple(legend),
         sources=tuple(sources),
         fidelity=fidelity,
         inputs=tuple(inputs),

@@ -6,7 +6,7 @@ import math
 
 import msgspec
 
-from pdviz.costmodel.roofline import PassCost
+from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, PassCost
 from pdviz.evaluation import Result
 from pdviz.scene.geometry import Box
 from pdviz.scene.lettering import Lettering
@@ -144,11 +144,12 @@ def _zone_texts(
     found = [pen.line(left, y, words, "text", 12.5, True)]
     units = arithmetic_words(result)
     gap = 14 * s
-    for zone, bound, start, end in (
-        (f"{units} wait for bytes", "bandwidth_text", track.x, left - gap),
-        (f"{units} are the limit", "compute_text", left + width + gap, track.right),
+    for zones, bound, start, end in (
+        ((f"{units} wait for bytes", "bandwidth-bound"), BANDWIDTH, track.x, left - gap),
+        ((f"{units} are the limit", "compute-bound"), COMPUTE, left + width + gap, track.right),
     ):
-        width_here = pen.width(zone, 12.5, True)
-        if width_here <= end - start:
-            found.append(pen.line((start + end) / 2, y, zone, bound, 12.5, True, "center"))
+        for zone in zones:
+            if pen.width(zone, 12.5, True) <= end - start:
+                found.append(pen.line((start + end) / 2, y, zone, f"{bound}_text", 12.5, True, "center"))
+                break
     return found

@@ -11,6 +11,7 @@ from pdviz.costmodel.dtypes import DTYPES
 from pdviz.costmodel.passes import IDEAL, distinct_experts
 from pdviz.costmodel.roofline import PassCost
 from pdviz.evaluation import Result
+from pdviz.units import count
 
 ACTIVATION_BYTES = 2.0
 """Activations are kept at 16 bit, whatever the format of the weights."""
@@ -193,6 +194,10 @@ def _head(model: Architecture) -> WeightMatrix:
         samples_only=True,
         is_tied=model.tied,
     )
+
+
+def size_words(matrix: WeightMatrix) -> str:
+    return f"{count(matrix.inputs)} × {count(matrix.outputs)}"
 
 
 def default_matrix(matrices: tuple[WeightMatrix, ...]) -> int:

@@ -19,13 +19,12 @@ from pdviz.costmodel.passes import Slice
 from pdviz.costmodel.roofline import COMPUTE, Machine, PassCost
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
-
-Point = tuple[float, float]
+from pdviz.scene.labels import Point
+from pdviz.scene.roofline_goal import BatchGoal, batch_goal, decode_slices, pass_cost
 
 PREFILL, DECODE = "prefill", "decode"
 BATCH_TOP = 1_024
 CONTEXT_TOP = 131_072  # where a model does not say how long its context may be
-GOAL_LIMIT = 2**30
 
 
 class Roof(msgspec.Struct, frozen=True):
@@ -162,23 +161,6 @@ class PinnedRoof(msgspec.Struct, frozen=True):
         return peak_roof(self.machine) if self.machine is not None else None
 
 
-class BatchGoal(msgspec.Struct, frozen=True):
-    """How many sequences a decode step needs to be limited by compute.
-
-    ``sequences`` is None where no number suffices, since KV reads grow with the batch: however many
-    decode together, the step stays below ``limit_flops_per_byte``. ``fitting`` sequences fit in
-    memory to the end of the request; None where they take no memory.
-    """
-
-    sequences: int | None
-    limit_flops_per_byte: float
-    fitting: int | None
-
-    @property
-    def fits(self) -> bool:
-        return self.sequences is not None and (self.fitting is None or self.sequences <= self.fitting)
-
-
 class Roofline(msgspec.Struct, frozen=True):
     """Everything on the chart. ``peak`` is the datasheet's roof, ``reach`` the one that kernels reach."""
 
@@ -191,7 +173,8 @@ class Roofline(msgspec.Struct, frozen=True):
     decode: PassDot | None
     now: PassDot
     passes: int
-    cached_tokens: int
+    prompt_tokens: int
+    crossover_tokens: int | None
     prompt_path: GrowthPath
     batch_path: GrowthPath
     goal: BatchGoal
@@ -237,7 +220,7 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
         cached,
         scenario.prompt_tokens - cached,
         max(context_top - cached, 1),
-        lambda new: _cost(result, new, (Slice.prompt(new, cached),)),
+        lambda new: pass_cost(result, new, (Slice.prompt(new, cached),)),
         reach_roof(result.machine),
     )
     batch_path = _path(
@@ -245,7 +228,7 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
         -1,
         result.streams,
         BATCH_TOP,
-        lambda sequences: _cost(result, sequences, decode_slices(result, sequences)),
+        lambda sequences: pass_cost(result, sequences, decode_slices(result, sequences)),
         reach_roof(result.machine),
     )
     pinned = tuple(_pin(result, accelerator) for accelerator in pins)
@@ -261,67 +244,13 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
         decode=dots[1] if len(dots) > 1 else None,
         now=now,
         passes=result.request.passes,
-        cached_tokens=cached,
+        prompt_tokens=scenario.prompt_tokens,
+        crossover_tokens=result.crossover_prompt_tokens,
         prompt_path=prompt_path,
         batch_path=batch_path,
         goal=batch_goal(result),
         pins=pinned,
     )
-
-
-def decode_slices(result: Result, sequences: int) -> tuple[Slice, ...]:
-    """The first decode step of this request with ``sequences`` - 1 others, as the request counts it."""
-    context = result.scenario.prompt_tokens + 1
-    elsewhere = result.scenario.others_context_tokens
-    if elsewhere is None or sequences == 1:
-        return (Slice.decode(context, sequences),)
-    return Slice.decode(context), Slice.decode(elsewhere, sequences - 1)
-
-
-def batch_goal(result: Result) -> BatchGoal:
-    """The smallest batch whose first decode step is limited by compute.
-
-    FLOPs grow with the batch in a straight line and bytes at most so, hence there is one crossing.
-    """
-
-    def is_compute(sequences: int) -> bool:
-        return _cost(result, sequences, decode_slices(result, sequences)).bound == COMPUTE
-
-    model, slices = result.model, decode_slices(result, 3)
-    more, less = slices, decode_slices(result, 2)
-    flops = float(model.flops(more) - model.flops(less))
-    moved = float(model.kv_traffic_bytes(more) - model.kv_traffic_bytes(less))
-    limit = flops / moved if moved > 0 else math.inf
-    sequences: int | None = None
-    if is_compute(1):
-        sequences = 1
-    elif limit > result.machine.achievable_ridge_flops_per_byte:
-        low, high = 1, 2
-        while not is_compute(high) and high < GOAL_LIMIT:
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if is_compute(middle) else (middle, high)
-        sequences = high if is_compute(high) else None
-    return BatchGoal(sequences, limit, _fitting(result))
-
-
-def _fitting(result: Result) -> int | None:
-    """Sequences whose KV cache fits beside the weights to the end of the request."""
-    scenario, memory = result.scenario, result.memory
-    context = scenario.prompt_tokens + scenario.output_tokens - 1
-    own = result.model.stored_kv_bytes(context, scenario.accelerators)
-    elsewhere = scenario.others_context_tokens
-    other = own if elsewhere is None else result.model.stored_kv_bytes(elsewhere, scenario.accelerators)
-    room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes - own
-    if room < 0:
-        return 0
-    return 1 + int(room / other) if other > 0 else None
-
-
-def _cost(result: Result, tokens: int, slices: tuple[Slice, ...]) -> PassCost:
-    flops, moved = float(result.model.flops(slices)), float(result.model.bytes(slices))
-    return result.machine.cost(tokens, flops, moved)
 
 
 def _dot(result: Result, number: int) -> PassDot:
@@ -389,11 +318,11 @@ def _limits(
         Slice.decode(context_top),
         Slice.decode(1, BATCH_TOP),
     )
-    xs = [math.log10(_cost(result, 1, (piece,)).intensity_flops_per_byte) for piece in extremes]
+    xs = [math.log10(pass_cost(result, 1, (piece,)).intensity_flops_per_byte) for piece in extremes]
     xs += [dot.x for dot in dots] + [path.points[k].x for path in paths for k in (0, -1)]
     reach, roofs = reach_roof(result.machine), [p.roof for p in pins if p.roof is not None]
-    x_low = min(xs) - 0.26
     ridges = [roof.corner[0] for roof in (peak_roof(result.machine), reach, *roofs)]
+    x_low = min(*xs, *ridges) - 0.26
     x_high = max(max(xs) + 0.1, max(ridges) + 1.0)
     tops = [math.log10(result.machine.peak_flops_per_s), *(roof.corner[1] for roof in roofs)]
     lows = [reach.height(x_low) - 0.12, min(tops) - 1.0, *(dot.y - 0.3 for dot in dots)]

@@ -1,4 +1,4 @@
-"""The roofline in words: headline figures, what each thing on the chart means, all of it for screen readers."""
+"""The roofline in words: headline figures, what each thing on the chart means, all of it read aloud."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ import msgspec
 from pdviz.costmodel.dtypes import DTYPES
 from pdviz.costmodel.roofline import COMPUTE, Machine
 from pdviz.scene.figures import Figure
-from pdviz.scene.roofline import DECODE, PREFILL, BatchGoal, GrowthPath, PassDot, PinnedRoof, Roofline
+from pdviz.scene.roofline import DECODE, PREFILL, GrowthPath, PassDot, PinnedRoof, Roofline
+from pdviz.scene.roofline_goal import BatchGoal
 from pdviz.units import count, duration, percent, plural, si, significant, size
 
 NOW, RIDGE, REACH, PIN = "now", "ridge", "reach", "pin:"
 
 
-class Explanation(msgspec.Struct, frozen=True):
+class ChartNote(msgspec.Struct, frozen=True):
     """What there is to say about one thing on the chart.
 
     ``bars`` are (bound, name, seconds) of the two times a pass takes the longer of; ``advice`` are
@@ -31,9 +32,11 @@ class Explanation(msgspec.Struct, frozen=True):
 
     @property
     def spoken(self) -> str:
-        words = [f"{self.title}, {self.lead}" if self.lead else self.title]
-        words += [f"{name} {value}" for name, value in self.rows]
-        return ", ".join(words) + "".join(f". {heading}: {text}" for heading, text in self.advice)
+        """All of it in sentences."""
+        words = [self.title, self.lead, *(f"{name} {value}" for name, value in self.rows)]
+        sentences = [", ".join(word for word in words if word)]
+        sentences += [f"{heading}: {text.rstrip('.')}" for heading, text in self.advice]
+        return ". ".join(sentences) + "."
 
 
 def intensity(flops_per_byte: float) -> str:
@@ -67,11 +70,11 @@ def machine_words(machine: Machine) -> str:
     )
 
 
-def size_words(path: GrowthPath, value: float) -> str:
-    """The size of a pass on a path: 512 tokens, 64 sequences."""
-    if path.field == "others":
-        return plural(value, "sequence")
-    return plural(value, "new token" if path.offset else "token")
+def size_words(path: GrowthPath, value: float, short: bool = False) -> str:
+    """The size of a pass on a path: 512 tokens, 64 sequences; 8K tokens where it is to be ``short``."""
+    noun = "sequence" if path.field == "others" else "new token" if path.offset else "token"
+    words = plural(value, noun)
+    return words.replace(count(value), tokens_short(value), 1) if short else words
 
 
 def dot_words(roofline: Roofline, dot: PassDot) -> tuple[str, str]:
@@ -87,68 +90,53 @@ def dot_words(roofline: Roofline, dot: PassDot) -> tuple[str, str]:
 
 def roofline_figures(roofline: Roofline) -> tuple[Figure, ...]:
     """Both ridges, both phases, and the batch that would reach the ridge."""
-    machine = roofline.machine
-    shares = percent_pair(machine)
+    compute, bandwidth = efficiency_words(roofline.machine)
     return (
-        Figure(
-            "Ridge",
-            intensity(roofline.peak.ridge_flops_per_byte),
-            "FLOPs per byte, by the datasheet",
-            None,
-            "FLOPs per byte",
-        ),
+        Figure("Ridge", intensity(roofline.peak.ridge_flops_per_byte), "FLOPs per byte at full speed"),
         Figure(
             "Ridge of real kernels",
             intensity(roofline.reach.ridge_flops_per_byte),
-            f"FLOPs per byte, at {shares}",
+            f"{compute} compute, {bandwidth} bandwidth",
             None,
-            f"at {shares}",
+            f"{compute} and {bandwidth}",
         ),
         *(_phase_figure(roofline, dot) for dot in roofline.dots),
-        *(() if roofline.decode else (Figure("Decode", "–", "one token asked for: no decode pass"),)),
+        *(() if roofline.decode else (Figure("Decode", "–", "one token asked for: no pass"),)),
         _goal_figure(roofline.goal),
     )
 
 
-def percent_pair(machine: Machine) -> str:
-    """Both efficiencies.
-
-    The shares that were set are round numbers: 55 % and 75 %.
-    """
-    compute, bandwidth = (f"{100 * e:.3g} %" for e in (machine.compute_efficiency, machine.bandwidth_efficiency))
-    return f"{compute} and {bandwidth}"
+def efficiency_words(machine: Machine) -> tuple[str, str]:
+    """Both efficiencies as they were set: 55 %, 75 %."""
+    compute, bandwidth = machine.compute_efficiency, machine.bandwidth_efficiency
+    return f"{100 * compute:.3g} %", f"{100 * bandwidth:.3g} %"
 
 
 def _phase_figure(roofline: Roofline, dot: PassDot) -> Figure:
     ratio = dot.cost.intensity_flops_per_byte / roofline.reach.ridge_flops_per_byte
-    times = f"{significant(ratio, 2)} × that" if ratio >= 1 else f"1/{significant(1 / ratio, 2)} of that"
+    side = f"{significant(ratio, 2)} × above" if ratio >= 1 else f"{significant(1 / ratio, 2)} × below"
     name = "Prefill" if dot.phase == PREFILL else "Decode"
-    return Figure(
-        name,
-        intensity(dot.cost.intensity_flops_per_byte),
-        f"{dot.cost.bound}-bound at {times}",
-        dot.cost.bound,
-        f"{dot.cost.bound}-bound",
-    )
+    bound = f"{dot.cost.bound}-bound"
+    value = intensity(dot.cost.intensity_flops_per_byte)
+    return Figure(f"{name}, FLOPs per byte", value, f"{bound}, {side}", dot.cost.bound, bound)
 
 
 def _goal_figure(goal: BatchGoal) -> Figure:
-    title = "Batch at the ridge"
+    title = "Sequences to reach the ridge"
     if goal.sequences is None:
-        held = f"KV reads hold it below {intensity(goal.limit_flops_per_byte)}"
-        return Figure(title, "out of reach", held, None, f"KV holds it below {intensity(goal.limit_flops_per_byte)}")
+        return Figure(title, "none", f"KV reads hold it below {intensity(goal.limit_flops_per_byte)}")
     if goal.fits:
         room = "any number fits" if goal.fitting is None else f"{count(goal.fitting)} fit in memory"
     else:
-        room = "the weights do not fit" if not goal.fitting else f"only {count(goal.fitting)} fit in memory"
-    return Figure(title, count(goal.sequences), f"sequences; {room}", None, room)
+        room = f"only {count(goal.fitting)} fit in memory" if goal.fitting else "none fits in memory"
+    return Figure(title, count(goal.sequences), room)
 
 
 # --- explanations --------------------------------------------------------------------------------
 
 
-def explain(roofline: Roofline, what: str) -> Explanation:
-    """What ``what`` is: a phase, "now", "ridge", "reach" or "pin:" and a name. What is absent explains now."""
+def explain(roofline: Roofline, what: str) -> ChartNote:
+    """What ``what`` is: a phase, "ridge", "reach", "pin:" and a name; anything else is the present pass."""
     if what == RIDGE:
         return _explain_ridge(roofline)
     if what == REACH:
@@ -164,36 +152,42 @@ def explain(roofline: Roofline, what: str) -> Explanation:
     return _explain_pass(roofline, roofline.now, title)
 
 
-def _explain_pass(roofline: Roofline, dot: PassDot, title: str) -> Explanation:
+def _explain_pass(roofline: Roofline, dot: PassDot, title: str) -> ChartNote:
     cost, path = dot.cost, roofline.path_of(dot.phase)
     rows = [
-        ("tokens" if dot.phase == PREFILL else "sequences", size_words(path, cost.tokens).split()[0]),
+        ("prompt" if dot.phase == PREFILL else "batch", size_words(path, cost.tokens)),
         ("FLOPs", si(cost.flops, "FLOP")),
         ("bytes", size(cost.bytes)),
         ("FLOPs per byte", intensity(cost.intensity_flops_per_byte)),
         ("reaches", si(dot.flops_per_s, "FLOP/s")),
         ("of peak", percent(cost.compute_utilisation)),
     ]
-    if dot.phase == DECODE and title.startswith("Now"):
+    if dot.phase == DECODE:
         rows.insert(0, ("pass", f"{count(dot.number)} of {count(roofline.passes - 1)}"))
+        rows.insert(2, ("context", plural(roofline.prompt_tokens + dot.number, "token")))
     bars = (
         ("compute", "multiplying", cost.compute_s),
         ("bandwidth", "reading", cost.bandwidth_s),
     )
     advice = _prefill_advice(roofline, dot) if dot.phase == PREFILL else _decode_advice(roofline, dot)
     limit = "compute" if cost.bound == COMPUTE else "memory bandwidth"
-    return Explanation(title, f"limited by {limit}", cost.bound, tuple(rows), bars, advice)
+    return ChartNote(title, f"limited by {limit}", cost.bound, tuple(rows), bars, advice)
 
 
 def _prefill_advice(roofline: Roofline, dot: PassDot) -> tuple[tuple[str, str], ...]:
+    crossover = roofline.crossover_tokens
     if dot.cost.bound == COMPUTE:
+        below = f" Shorter than {count(crossover)} it waits for memory." if crossover else ""
         return (
-            ("To move right", "a longer prompt: more work for each byte, at the same speed."),
+            ("To move right", f"a longer prompt: more work for each byte, at the same speed.{below}"),
             ("To move up", "only more FLOP/s: the flat part of the roof is reached."),
+            ("To finish sooner", "fewer FLOPs: a shorter prompt, or part of it cached."),
         )
+    end = f"; from {plural(crossover, 'token')} on it is limited by compute" if crossover else ""
     return (
-        ("To move right and up", "a longer prompt: its tokens share one read of the weights."),
+        ("To move right and up", f"a longer prompt: its tokens share one read of the weights{end}."),
         ("To move up", "more memory bandwidth lifts the slope."),
+        ("To finish sooner", "fewer bytes: weights in a narrower format."),
     )
 
 
@@ -202,6 +196,7 @@ def _decode_advice(roofline: Roofline, dot: PassDot) -> tuple[tuple[str, str], .
         return (
             ("To move right", "more sequences; each pass then takes longer."),
             ("To move up", "only more FLOP/s: the flat part of the roof is reached."),
+            ("To finish sooner", "fewer sequences, or a format that the accelerator multiplies faster."),
         )
     goal = roofline.goal
     if goal.sequences is None:
@@ -210,13 +205,14 @@ def _decode_advice(roofline: Roofline, dot: PassDot) -> tuple[tuple[str, str], .
         end = f"from {count(goal.sequences)} on it is limited by compute"
     return (
         ("To move right and up", f"more sequences share each read of the weights; {end}."),
-        ("To move right", "weights or KV in a narrower format: fewer bytes for the same FLOPs."),
+        ("To move up", "more memory bandwidth lifts the slope."),
+        ("To finish sooner", "fewer bytes: weights or KV cache in a narrower format."),
     )
 
 
-def _explain_ridge(roofline: Roofline) -> Explanation:
+def _explain_ridge(roofline: Roofline) -> ChartNote:
     roof = roofline.peak
-    return Explanation(
+    return ChartNote(
         "Ridge",
         "by the datasheet",
         None,
@@ -233,10 +229,10 @@ def _explain_ridge(roofline: Roofline) -> Explanation:
     )
 
 
-def _explain_reach(roofline: Roofline) -> Explanation:
+def _explain_reach(roofline: Roofline) -> ChartNote:
     machine, roof = roofline.machine, roofline.reach
-    compute, bandwidth = percent_pair(machine).split(" and ")
-    return Explanation(
+    compute, bandwidth = efficiency_words(machine)
+    return ChartNote(
         "Ridge of real kernels",
         "where a pass changes its limit",
         None,
@@ -246,28 +242,31 @@ def _explain_reach(roofline: Roofline) -> Explanation:
             ("FLOPs per byte", intensity(roof.ridge_flops_per_byte)),
         ),
         (),
-        (("The dashed roof", "is what good kernels reach. Every pass of this model lies on it."),),
+        (("The dashed roof", "is what good kernels reach: passes lie on it, or below."),),
     )
 
 
-def _explain_pin(roofline: Roofline, pin: PinnedRoof) -> Explanation:
+def _explain_pin(roofline: Roofline, pin: PinnedRoof) -> ChartNote:
     machine = pin.machine
     if machine is None:
-        return Explanation(pin.name, pin.problem, None, ())
+        return ChartNote(pin.name, pin.problem, None, ())
     rows = [
         (f"peak, {DTYPES[machine.math_dtype].title}", si(machine.peak_flops_per_s, "FLOP/s")),
         ("bandwidth", si(machine.bandwidth_bytes_per_s, "B/s")),
         ("ridge", intensity(machine.ridge_flops_per_byte)),
     ]
+    advice = []
     for dot in roofline.dots:
         there = machine.cost(dot.cost.tokens, dot.cost.flops, dot.cost.bytes)
-        name = dot.phase if dot.phase == PREFILL else "decode pass"
-        rows.append((f"{name} there", duration(there.time_s)))
-        rows.append((f"{name} here", duration(dot.cost.time_s)))
-    return Explanation(
-        pin.name, "pinned for comparison", None, tuple(rows), (),
-        (("The same passes", "have the same FLOPs per byte on any accelerator: only the roof differs."),),
-    )  # fmt: skip
+        ratio = there.time_s / dot.cost.time_s
+        change = (
+            f"{significant(ratio, 2)} × as long" if ratio >= 1 else f"{significant(1 / ratio, 2)} × as fast"
+        )
+        name = "Prefill" if dot.phase == PREFILL else "A decode pass"
+        here = duration(dot.cost.time_s)
+        advice.append((name, f"takes {duration(there.time_s)} there and {here} here: {change}."))
+    advice.append(("The same passes", "have the same FLOPs per byte on both: only the roof differs."))
+    return ChartNote(pin.name, "pinned for comparison", None, tuple(rows), (), tuple(advice))
 
 
 def describe_roofline(roofline: Roofline) -> str:

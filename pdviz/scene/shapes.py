@@ -16,7 +16,7 @@ import math
 import msgspec
 
 from pdviz.costmodel.passes import IDEAL
-from pdviz.costmodel.roofline import COMPUTE, PassCost
+from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, PassCost
 from pdviz.evaluation import Result
 from pdviz.scene.geometry import Box
 from pdviz.scene.intensity import IntensityBar, build_intensity_bar
@@ -27,24 +27,25 @@ from pdviz.scene.matrices import (
     experts_hit,
     matmul_cost,
     matrix_rows,
+    size_words,
     weight_bytes,
     weight_matrices,
 )
+from pdviz.scene.matrix_column import MatrixColumn, build_column
 from pdviz.scene.slab import (
     LEAST_SIDE,
-    LEAST_WEIGHTS_HEIGHT,
     Slab,
+    columns_note,
     fit_columns,
     make_slab,
+    rows_note,
     rows_text,
     rows_words,
-    scale_words,
 )
 from pdviz.scene.stage import MeasureText, Text
-from pdviz.units import binary_size, count, duration, percent, plural, si, significant, size
+from pdviz.units import binary_size, count, duration, si, significant, size
 
 __all__ = [
-    "Entry",
     "Shapes",
     "ShapesRow",
     "Slab",
@@ -57,11 +58,12 @@ __all__ = [
 ]
 
 EXAMPLE_SEQUENCES = 64
+BOUNDS = (COMPUTE, BANDWIDTH)
 SWEEP_S = 0.5
 """The longest that a round of the sweep may take on the playhead's clock."""
+NOTE = 12.0
 REST = 1.25
 """A round of the sweep over its longest read: at the end everything stays read for a moment."""
-ENTRY_HEIGHT = 42.0
 
 
 class ShapesRow(msgspec.Struct, frozen=True):
@@ -89,11 +91,7 @@ class Shapes(msgspec.Struct, frozen=True):
 
     matrices: tuple[WeightMatrix, ...]
     index: int
-    column: Box
-    list_box: Box
-    entries: tuple[Entry, ...]
-    texts: tuple[Text, ...]
-    scale_bar: tuple[float, float, float]
+    column: MatrixColumn
     rows: tuple[ShapesRow, ...]
     bar: IntensityBar
     px_per_element: float
@@ -113,8 +111,8 @@ def sweep_share(row: ShapesRow, time_s: float) -> float:
     return min(time_s % row.round_s / row.sweep_s, 1.0)
 
 
-def size_words(matrix: WeightMatrix) -> str:
-    return f"{count(matrix.inputs)} × {count(matrix.outputs)}"
+def limit_words(cost: PassCost) -> str:
+    return "compute" if cost.bound == COMPUTE else "memory bandwidth"
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -129,30 +127,25 @@ class _Case(msgspec.Struct, frozen=True):
 
 def _cases(matrix: WeightMatrix, result: Result) -> tuple[_Case, ...]:
     sequences = result.streams if result.scenario.others else EXAMPLE_SEQUENCES
-    is_example = not result.scenario.others
     of_prompt = "new token of the prompt" if result.scenario.cached_tokens else "token of the prompt"
-    batch = f"Decode, {plural(sequences, 'sequence')}"
-    fidelity = result.scenario.fidelity
+    batch = f"Decode, batch of {count(sequences)}"
+    if not result.scenario.others:
+        batch += " (example)"
+    alone = "the newest token" if result.request.train.steps else "a token; this request needs no decode pass"
     found = []
     for name, title, tokens, sampled, why in (
         ("prefill", "Prefill", result.prefill.tokens, 1, f"one for each {of_prompt}"),
-        ("decode", "Decode", 1, 1, "the newest token"),
+        ("decode", "Decode", 1, 1, alone),
         (f"decode × {count(sequences)}", batch, sequences, sequences, "one for each sequence"),
     ):
-        rows = matrix_rows(matrix, tokens, sampled, fidelity)
-        words = f"{rows_words(rows)}: {why}"
+        rows = matrix_rows(matrix, tokens, sampled, result.scenario.fidelity)
         if matrix.experts:
-            hit = rows_text(experts_hit(matrix, tokens))
-            share = plural(tokens, "token") + (" meets" if tokens == 1 else " meet")
-            words = f"{rows_words(rows)}: {share} {hit} of {count(matrix.experts)} experts"
+            goes = "1 token goes to" if tokens == 1 else f"{count(tokens)} tokens spread over"
+            why = f"{goes} {rows_text(experts_hit(matrix, tokens))} of {count(matrix.experts)} experts"
         elif matrix.samples_only and tokens > sampled:
-            engines = "the last token only" if fidelity == IDEAL else f"{why}; engines need the last only"
-            words = f"{rows_words(rows)}: {engines}"
-        if name.startswith("decode ×") and is_example:
-            title, words = f"{batch} (example)", f"{words}; nobody decodes alongside here"
-        elif name == "decode" and not result.request.train.steps:
-            words += "; not in this request of one output token"
-        found.append(_Case(name, title, tokens, rows, words))
+            ideal = result.scenario.fidelity == IDEAL
+            why = "the last token only" if ideal else f"{why}; engines need the last only"
+        found.append(_Case(name, title, tokens, rows, f"{rows_words(rows)}: {why}"))
     return tuple(found)
 
 
@@ -183,11 +176,7 @@ def build_shapes(
     return Shapes(
         matrices=matrices,
         index=index,
-        column=column,
-        list_box=Box(entries[0].box.x, list_top, entries[0].box.w, max(list_bottom - list_top, 0.0)),
-        entries=entries,
-        texts=(*_column_head(column, pen), *foot),
-        scale_bar=scale_bar,
+        column=build_column(result, matrices, index, column, page.columns.k, page.slowdown, pen),
         rows=tuple(page.rows),
         bar=bar,
         px_per_element=page.columns.k,
@@ -209,11 +198,13 @@ class _Page:
         figures_w = (280 if self.is_wide else 184) * s
         self.figures_x = card.right - self.pad - figures_w
         room_w = self.figures_x - (30 if self.is_wide else 16) * s - card.x - self.pad
-        top, foot = 61 * s, 33 * s
+        top, foot = 60 * s, 15 * s
         self.drawing = Box(card.x + self.pad, top, room_w, max(card.h - top - foot, 8 * s))
         slabs_w = room_w - 2 * self.operator_w
         self.labels, widths = self._labels(slabs_w)
-        self.columns = fit_columns(matrix, widths, slabs_w, self.drawing.h, LEAST_WEIGHTS_HEIGHT * s)
+        self.columns = fit_columns(matrix, widths, slabs_w, self.drawing.h, s)
+        spare = slabs_w - self.columns.activations - self.columns.weights - self.columns.outputs
+        self.operator_w += min(max(spare, 0.0) / 2, 46 * s)
         longest = max(cost.time_s for cost in self.costs)
         self.slowdown = _slowdown(longest, result.e2e_s)
         self.round_s = REST * longest * self.slowdown
@@ -242,14 +233,18 @@ class _Page:
         xs = [self.drawing.x]
         for width in (columns.activations, columns.weights):
             xs.append(xs[-1] + width + self.operator_w)
-        activations, weights, outputs = (
-            make_slab(x, y, rows, wide, columns.k, (width, self.drawing.h), LEAST_SIDE * s)
-            for x, rows, wide, width in (
-                (xs[0], case.rows, m.inputs, columns.activations),
-                (xs[1], float(m.inputs), m.outputs, columns.weights),
-                (xs[2], case.rows, m.outputs, columns.outputs),
+        inputs, wide = (xs[0], m.inputs, columns.activations), (xs[2], m.outputs, columns.outputs)
+        room = (columns.weights, self.drawing.h)
+        weights = make_slab(xs[1], y, m.inputs, m.outputs, columns.k, room, LEAST_SIDE * s)
+        for less in (0, 52, 74):  # long prompts are cut anyway: a little earlier where that has to be said
+            high = max(self.drawing.h - less * s, LEAST_SIDE * s)
+            activations, outputs = (
+                make_slab(x, y, case.rows, n, columns.k, (width, high), LEAST_SIDE * s)
+                for x, n, width in (inputs, wide)
             )
-        )
+            note = self._rows_note(activations, cost.bound)
+            if note or activations.is_to_scale:
+                break
         middle = y + weights.box.h / 2 - pen.height(17) / 2
         operators = tuple(
             pen.line(x - self.operator_w / 2, middle, sign, "muted", 17, True, "center")
@@ -260,8 +255,7 @@ class _Page:
             for x, label in zip(xs, self.labels[number], strict=True)
         ]
         inside, beside = self._size_of(weights, columns.weights)
-        words = pen.fitted(scale_words(activations, weights), self.drawing.w, 12)
-        note = pen.line(self.drawing.x, card.bottom - 27 * s, words, "faint", 12)
+        notes = (*note, *self._columns_note(weights, beside))
         return ShapesRow(
             name=case.name,
             title=case.title,
@@ -272,10 +266,42 @@ class _Page:
             weights=weights,
             outputs=outputs,
             inside=inside,
-            texts=(*texts, *operators, *self._head(case, card), *self._figures(cost, card), *beside, note),
+            texts=(*texts, *operators, *self._head(case, card), *self._figures(cost, card), *beside, *notes),
             sweep_s=cost.time_s * self.slowdown,
             round_s=self.round_s,
         )
+
+    def _lines(self, words: str, x: float, y: float, room: float, role: str) -> list[Text]:
+        """A note in lines of at most ``room``; none where a word is wider than that."""
+        pen = self.pen
+        lines = pen.wrapped(words, room, NOTE)
+        if not words or max(pen.width(line, NOTE) for line in lines) > room:
+            return []
+        return [pen.line(x, y + i * pen.height(NOTE), line, role, NOTE) for i, line in enumerate(lines)]
+
+    def _rows_note(self, slab: Slab, bound: str) -> list[Text]:
+        """What is not true about the height of the activations: below them, beside them or on them."""
+        s, box, words = self.pen.scale, slab.box, rows_note(slab)
+        bottom, gap = box.y + self.drawing.h, 6 * s
+        room = self.columns.activations
+        for x, y, width, role in (
+            (box.x, box.bottom + gap, room, "faint"),
+            (box.right + gap, box.y + gap, room - box.w - gap, "faint"),
+            (box.x + gap, box.y + gap, box.w - 2 * gap, f"on_{bound}"),
+        ):
+            found = self._lines(words, x, y, width, role)
+            if found and found[-1].box.bottom <= bottom:
+                return found
+        return []
+
+    def _columns_note(self, slab: Slab, beside: tuple[Text, ...]) -> list[Text]:
+        """The same about the width of the weights: below flat ones, beside thin ones."""
+        s, box, words = self.pen.scale, slab.box, columns_note(slab)
+        room = self.columns.weights
+        if slab.cut_right:
+            return self._lines(words, box.x, box.bottom + 6 * s, room, "faint")
+        y = beside[-1].box.bottom + 4 * s if beside else box.y
+        return self._lines(words, box.right + 6 * s, y, room - box.w - 6 * s, "faint")
 
     def _head(self, case: _Case, card: Box) -> list[Text]:
         """Title and, after it, what the rows are."""
@@ -290,28 +316,29 @@ class _Page:
         s, pen = self.pen.scale, self.pen
         right = card.right - self.pad
         code = f"{cost.bound}_text"
-        limit = "compute" if cost.bound == COMPUTE else "memory bandwidth"
         rows = (
-            ("FLOPs", si(cost.flops, "FLOP"), "text", cost.compute_s, cost.bound == COMPUTE),
-            ("Bytes", size(cost.bytes), "text", cost.bandwidth_s, cost.bound != COMPUTE),
-            ("FLOPs per byte", significant(cost.intensity_flops_per_byte), code, None, False),
-            ("Time", duration(cost.time_s), "text", None, False),
-            ("Limited by", limit, code, None, False),
+            ("FLOPs", si(cost.flops, "FLOP"), "text"),
+            ("Bytes", size(cost.bytes), "text"),
+            ("FLOPs per byte", significant(cost.intensity_flops_per_byte), code),
+            ("Time", duration(cost.time_s), "text"),
+            ("Limited by", limit_words(cost) if self.is_wide else cost.bound, code),
         )
         top, room = card.y + 12 * s, card.h - 24 * s
         pitch = min(room / len(rows), 38 * s)
         top += (room - pitch * len(rows)) / 2
-        found = []
-        for number, (label, value, role, takes_s, is_limit) in enumerate(rows):
-            y = top + (number + 0.5) * pitch
-            found.append(pen.line(self.figures_x, y - pen.height(13) / 2, label, "muted", 13))
-            edge = right
-            if self.is_wide and takes_s is not None:
+        middles = [top + (i + 0.5) * pitch for i in range(len(rows))]
+        found, edge = [], right
+        if self.is_wide:  # the larger of the two times is the time
+            for y, takes_s, bound in zip(middles, (cost.compute_s, cost.bandwidth_s), BOUNDS, strict=False):
+                is_limit = cost.bound == bound
                 words = f"in {duration(takes_s)}"
-                own = code if is_limit else "faint"
-                found.append(pen.line(right, y - pen.height(13) / 2, words, own, 13, is_limit, "right"))
-                edge = right - 88 * s
-            found.append(pen.line(edge, y - pen.height(15) / 2, value, role, 15, True, "right"))
+                role = code if is_limit else "faint"
+                found.append(pen.line(right, y - pen.height(13) / 2, words, role, 13, is_limit, "right"))
+            edge = min([right - 76 * s, *(text.box.x for text in found)]) - 12 * s
+        for i, (label, value, role) in enumerate(rows):
+            found.append(pen.line(self.figures_x, middles[i] - pen.height(13) / 2, label, "muted", 13))
+            x, y = (edge if i < len(BOUNDS) else right), middles[i] - pen.height(15) / 2
+            found.append(pen.line(x, y, value, role, 15, True, "right"))
         return found
 
     def _size_of(self, weights: Slab, room: float) -> tuple[tuple[Text, ...], tuple[Text, ...]]:
@@ -320,7 +347,7 @@ class _Page:
         bytes_text = binary_size(weight_bytes(self.matrix, self.result))
         both = (bytes_text, "read once")
         lines = [pen.height(13.5)] * 2
-        pad = 6 * s
+        pad = 4 * s
         beside = room - box.w - pad
         for words, is_inside in (
             (both, True),
@@ -348,9 +375,9 @@ class _Page:
 def _spoken(matrix: WeightMatrix, rows: list[ShapesRow]) -> str:
     parts = [f"{matrix.name}, {size_words(matrix)}"]
     for row in rows:
-        limit = "compute" if row.cost.bound == COMPUTE else "memory bandwidth"
+        intensity = significant(row.cost.intensity_flops_per_byte)
         parts.append(
-            f"{row.title}, {rows_words(row.rows)}: {significant(row.cost.intensity_flops_per_byte)} FLOPs per "
-            f"byte, {duration(row.cost.time_s)}, limited by {limit}"
+            f"{row.title}, {rows_words(row.rows)}: {intensity} FLOPs per byte, "
+            f"{duration(row.cost.time_s)}, limited by {limit_words(row.cost)}"
         )
     return ". ".join(parts)

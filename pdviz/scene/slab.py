@@ -12,8 +12,9 @@ from pdviz.units import count, significant
 
 LEAST_SIDE = 2.0
 """Design pixels that a side takes at least, however few rows or columns it stands for."""
-LEAST_WEIGHTS_HEIGHT = 34.0
-"""Design pixels below which the weights are not made smaller to show all of a very wide matrix."""
+LEAST_WEIGHTS_HEIGHT, CUT_WEIGHTS_HEIGHT = 26.0, 60.0
+"""Design pixels: weights that would be flatter than the first in order to show all of their width are
+drawn with the second, and cut."""
 
 
 class Slab(msgspec.Struct, frozen=True):
@@ -57,12 +58,11 @@ class Columns(msgspec.Struct, frozen=True):
 
 
 def fit_columns(
-    matrix: WeightMatrix, labels: tuple[float, float, float], width: float, height: float, least: float
+    matrix: WeightMatrix, labels: tuple[float, float, float], width: float, height: float, scale: float
 ) -> Columns:
-    """The largest scale at which everything but long prompts fits.
+    """The largest scale at which everything but long prompts fits, columns no narrower than ``labels``.
 
-    Columns are no narrower than their ``labels``. Where all of a very wide matrix would leave it flatter
-    than ``least``, the scale stays there and its width is cut.
+    Where all of a very wide matrix would leave it too flat, its width is cut.
     """
 
     def widths(k: float) -> tuple[float, float, float]:
@@ -76,7 +76,9 @@ def fit_columns(
         for _ in range(40):
             middle = (low + high) / 2
             low, high = (middle, high) if sum(widths(middle)) <= width else (low, middle)
-        k = max(low, min(least, height) / matrix.inputs)
+        k = low
+        if k * matrix.inputs < min(LEAST_WEIGHTS_HEIGHT * scale, height):
+            k = min(CUT_WEIGHTS_HEIGHT * scale, height / 2) / matrix.inputs
     first, second, third = widths(k)
     if first + second + third > width:
         second = third = max((width - first) / 2, 1.0)
@@ -94,23 +96,20 @@ def rows_words(rows: float, noun: str = "row") -> str:
 
 
 def _pixels(value: float) -> str:
-    return f"{significant(value, 2 if value < 100 else 3)} px"
+    return f"{significant(value, 2 if value < 100 else 3)}\u00a0px"
 
 
-def scale_words(activations: Slab, weights: Slab) -> str:
-    """Which sides are not to scale, and how long they would be."""
-    thick: list[str] = []
-    cut: list[str] = []
-    sides = (
-        (rows_words(activations.rows), activations.true_h, activations.box.h),
-        (rows_words(activations.columns, "column"), activations.true_w, activations.box.w),
-        (rows_words(weights.columns, "column"), weights.true_w, weights.box.w),
-    )
-    for words, true, drawn in sides:
-        if true < drawn * (1 - 1e-9):
-            thick.append(f"{words} would be {_pixels(true)}")
-        elif true > drawn * (1 + 1e-9):
-            cut.append(f"{words} would be {_pixels(true)}")
-    parts = [f"Not to scale: {', '.join(thick)}"] if thick else []
-    parts += [f"Cut: {', '.join(cut)}"] if cut else []
-    return " · ".join(parts) if parts else "All to scale"
+def _side_words(what: str, true: float, drawn: float) -> str:
+    if math.isclose(true, drawn):
+        return ""
+    return f"{'not to scale' if true < drawn else 'cut'}: {what} would be {_pixels(true)}"
+
+
+def rows_note(slab: Slab) -> str:
+    """What is not true about a slab's height, if anything."""
+    return _side_words(rows_words(slab.rows), slab.true_h, slab.box.h)
+
+
+def columns_note(slab: Slab) -> str:
+    """What is not true about a slab's width, if anything."""
+    return _side_words(rows_words(slab.columns, "column"), slab.true_w, slab.box.w)

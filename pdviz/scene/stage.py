@@ -24,7 +24,7 @@ MeasureText = Callable[[str, float, bool], float]
 """Width of a text at a type size (both in logical pixels), bold or not."""
 
 LEAST_BLOCK_PX = 3.0
-LANE_SAMPLES = 64
+LANE_SAMPLES = 48
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -410,24 +410,40 @@ def _bands(request: RequestCost, axis: TimeAxis, box: Box, decode_only: bool = F
 
 
 def _lanes(request: RequestCost, machine: Machine, axis: TimeAxis, layout: StageLayout) -> tuple[Lane, ...]:
+    """Both utilisations: a step for each pass, or a line through samples where there are many passes."""
     compute: list[tuple[float, float]] = []
     bandwidth: list[tuple[float, float]] = []
     end_s = min(axis.end_s, request.e2e_s)
     first, last = request.pass_at(axis.start_s), request.pass_at(end_s)
-    steps = last - first + 1
-    stride = max(1, -(-steps // LANE_SAMPLES))
-    marks = sorted({*range(first, last + 1, stride), last, *([0, 1] if first == 0 < last else [])})
-    for index, number in enumerate(marks):
+    stride = max(1, -(-(last - first + 1) // LANE_SAMPLES))
+    marks = [*range(max(first, 1), last + 1, stride)]
+    if marks and marks[-1] != last:
+        marks.append(last)
+    if first == 0:
+        marks.insert(0, 0)
+    for number in marks:
         cost = request.pass_cost(number)
-        x0 = axis.clipped_px(request.pass_start_s(number))
-        following = marks[index + 1] if index + 1 < len(marks) else last + 1
-        x1 = axis.clipped_px(request.pass_start_s(following))
-        compute += [(x0, cost.compute_utilisation), (x1, cost.compute_utilisation)]
-        bandwidth += [(x0, cost.bandwidth_utilisation), (x1, cost.bandwidth_utilisation)]
+        x = axis.clipped_px(request.pass_start_s(number))
+        compute.append((x, cost.compute_utilisation))
+        bandwidth.append((x, cost.bandwidth_utilisation))
+        if stride == 1 or number in (0, last):
+            x = axis.clipped_px(request.pass_end_s(number))
+            compute.append((x, cost.compute_utilisation))
+            bandwidth.append((x, cost.bandwidth_utilisation))
     return (
-        Lane(layout.compute, "compute", "compute", tuple(compute), machine.compute_efficiency),
-        Lane(layout.bandwidth, "bandwidth", "bandwidth", tuple(bandwidth), machine.bandwidth_efficiency),
+        Lane(layout.compute, "compute", "compute", _straight(compute), machine.compute_efficiency),
+        Lane(layout.bandwidth, "bandwidth", "bandwidth", _straight(bandwidth), machine.bandwidth_efficiency),
     )
+
+
+def _straight(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
+    """The points without those in the middle of a level stretch."""
+    kept = [
+        point
+        for before, point, after in zip(points, points[1:], points[2:], strict=False)
+        if not abs(before[1] - point[1]) < 1e-9 > abs(point[1] - after[1])
+    ]
+    return (*points[:1], *kept, *points[-1:]) if len(points) > 1 else tuple(points)
 
 
 def _tick_texts(

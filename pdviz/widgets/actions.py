@@ -37,9 +37,25 @@ def _presets() -> tuple[Command, ...]:
     )
 
 
+def _save_picture(window: MainWindow) -> None:
+    window.sharing.save_picture(window.view, window.player.time_s, window.theme)
+
+
+def _copy_picture(window: MainWindow) -> None:
+    window.sharing.copy_picture(window.view, window.player.time_s, window.theme)
+
+
 COMMANDS: tuple[Command, ...] = (
+    Command("file.open", "Open…", "File", ("Ctrl+O",), lambda w: w.sharing.open_dialog()),
+    Command("file.save", "Save scenario…", "File", ("Ctrl+S",), lambda w: w.sharing.save_scenario()),
+    Command("file.picture", "Save picture…", "File", ("Ctrl+E",), _save_picture),
+    Command("file.quit", "Quit", "File", ("Ctrl+Q",), lambda w: w.close()),
     Command("edit.undo", "Undo", "Edit", ("Ctrl+Z",), lambda w: w.store.undo()),
     Command("edit.redo", "Redo", "Edit", ("Ctrl+Shift+Z", "Ctrl+Y"), lambda w: w.store.redo()),
+    Command("edit.copy", "Copy scenario", "Edit", ("Ctrl+C",), lambda w: w.sharing.copy_line()),
+    Command("edit.picture", "Copy picture", "Edit", ("Ctrl+Shift+C",), _copy_picture),
+    Command("edit.figures", "Copy figures", "Edit", ("Ctrl+Alt+C",), lambda w: w.sharing.copy_figures()),
+    Command("edit.paste", "Paste scenario", "Edit", ("Ctrl+V",), lambda w: w.sharing.paste()),
     Command("edit.model", "Find model", "Edit", ("Ctrl+F",), lambda w: w.panel.open_choices("model")),
     Command("play.toggle", "Play or pause", "Playback", ("Space",), lambda w: w.player.toggle()),
     Command("play.back", "One pass back", "Playback", (",", "Left"), lambda w: w.step(-1)),
@@ -59,11 +75,22 @@ COMMANDS: tuple[Command, ...] = (
     Command("view.fit", "Fit; again: everything", "View", ("F",), lambda w: w.request.stage.fit()),
     Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.request.stage.zoom_to_measure()),
     Command("view.all", "Whole request", "View", ("0",), lambda w: w.request.stage.fit_all()),
+    Command("view.1", "Request", "View", ("1",), lambda w: w.show_view("request")),
+    Command("view.2", "Roofline", "View", ("2",), lambda w: w.show_view("roofline")),
+    Command("view.3", "Shapes", "View", ("3",), lambda w: w.show_view("shapes")),
+    Command("view.next", "Next view", "View", ("Ctrl+Tab",), lambda w: w.next_view(1)),
+    Command("view.previous", "Previous view", "View", ("Ctrl+Shift+Tab",), lambda w: w.next_view(-1)),
+    Command("view.larger", "Larger text", "View", ("Ctrl++", "Ctrl+="), lambda w: w.change_text_size(1)),
+    Command("view.smaller", "Smaller text", "View", ("Ctrl+-",), lambda w: w.change_text_size(-1)),
+    Command("view.usual", "Usual text", "View", ("Ctrl+0",), lambda w: w.change_text_size(0)),
+    Command("view.motion", "Reduce motion", "View", (), lambda w: w.toggle_motion()),
     Command("view.theme", "Dark or light", "View", ("Ctrl+T",), lambda w: w.toggle_theme()),
     Command("view.system", "Theme of the system", "View", (), lambda w: w.set_theme_choice("system")),
     Command("view.full", "Full screen", "View", ("F11",), lambda w: w.toggle_full_screen()),
     *_presets(),
-    Command("file.quit", "Quit", "File", ("Ctrl+Q",), lambda w: w.close()),
+    Command("help.assumptions", "Assumptions", "Help", (), lambda w: w.open_assumptions()),
+    Command("help.palette", "All commands", "Help", ("Ctrl+Shift+P",), lambda w: w.open_palette()),
+    Command("help.keys", "Keys", "Help", ("?", "F1"), lambda w: w.open_help()),
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from pdviz.scene.answer import Page, answer_page
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
 from pdviz.units import count, duration
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_card, draw_round_box, draw_text, rect
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
@@ -90,6 +91,8 @@ def paint_answer(
 
 class AnswerView(PaintedView):
     """Shows the tokens that have appeared."""
+
+    accessible_role = Role.StaticText
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

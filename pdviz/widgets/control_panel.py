@@ -24,6 +24,7 @@ from pdviz.widgets.paint import draw_card, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
 
 PANEL_WIDTH = 284.0
+LEAST_PANEL_HEIGHT = 655.0
 NEEDED_HEIGHT = 716.0  # design pixels; in less, rows close up
 OUTPUT_SLIDER_HIGH = 8_192
 OTHERS_SLIDER_HIGH = 1_023
@@ -124,6 +125,10 @@ class ControlPanel(QWidget):
     def _report(self, sentence: str | None) -> None:
         if sentence is not None:
             self.refused.emit(sentence[0].upper() + sentence[1:] + ".")
+
+    def edit(self, **values: object) -> None:
+        """Edits the scenario; a refusal is reported."""
+        self._report(attempt(partial(self._store.edit, **values)))
 
     def apply_preset(self, index: int) -> None:
         """Sets the request of preset ``index``."""

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
 from pdviz.errors import InputError
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, NO_PEN, draw_icon, draw_text, elided
 from pdviz.widgets.palette import colour, font, text_width
 from pdviz.widgets.view import PaintedView
@@ -46,6 +47,7 @@ class LogSlider(PaintedView):
     """
 
     moved = Signal(int)
+    accessible_role = Role.Slider
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)

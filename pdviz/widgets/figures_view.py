@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QWidget
 from pdviz.scene.figures import Figure
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_card, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
@@ -31,6 +32,8 @@ def paint_figure(p: QPainter, box: Box, figure: Figure, theme: Theme, scale: flo
 
 class FigureView(PaintedView):
     """Shows one Figure."""
+
+    accessible_role = Role.StaticText
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -1,27 +1,39 @@
-"""The window: assembles bar, panel, view and transport, and binds them to store and player."""
+"""The window: assembles bar, panel, views and transport, and binds them to store and player."""
 
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeyEvent, QPainter, QPaintEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QMenu, QToolTip, QWidget
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDropEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QToolTip, QWidget
 
 from pdviz.scene.geometry import Box, interface_scale
 from pdviz.scene.theme import DARK, LIGHT, Theme
 from pdviz.settings import Settings
 from pdviz.store import ScenarioStore
-from pdviz.widgets.actions import COMMANDS, make_actions
-from pdviz.widgets.control_panel import PANEL_WIDTH, ControlPanel
+from pdviz.widgets.actions import make_actions
+from pdviz.widgets.control_panel import LEAST_PANEL_HEIGHT, PANEL_WIDTH, ControlPanel
 from pdviz.widgets.palette import colour, font, qt_palette, system_is_dark
 from pdviz.widgets.player import Player
 from pdviz.widgets.request_view import RequestView
+from pdviz.widgets.sharing import Sharing
 from pdviz.widgets.toast import Toast
-from pdviz.widgets.top_bar import TOP_HEIGHT, TopBar
+from pdviz.widgets.top_bar import TOP_HEIGHT, VIEWS, TopBar
 from pdviz.widgets.transport import TRANSPORT_HEIGHT, Transport
 
 LEAST_WIDTH, LEAST_HEIGHT = 1024, 640
+TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6)
 SPOKEN_MS = 500
 
 
@@ -35,9 +47,11 @@ class MainWindow(QWidget):
         self.setObjectName("pdviz")
         self.setWindowTitle("pdviz: prefill and decode, to scale")
         self.setMinimumSize(LEAST_WIDTH, LEAST_HEIGHT)
+        self.setAcceptDrops(True)
         self.store = store
         self.theme: Theme = DARK
         self.scale = 1.0
+        self.text_size = settings.text_size
         self._choice = settings.theme
         self._settings = settings
         self._wants_fresh = False
@@ -45,17 +59,29 @@ class MainWindow(QWidget):
         self.player = Player(store.result.request, self)
         self.player.set_rate(settings.rate)
         self.player.set_loop(settings.loops)
+        self.sharing = Sharing(store, self, settings.recent)
         self.top = TopBar(self)
-        self.panel = ControlPanel(store, self)
+        self.panel = ControlPanel(store)
+        self.panel_area = QScrollArea(self)
+        self.panel_area.setFrameShape(QFrame.Shape.NoFrame)
+        self.panel_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.panel_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.panel_area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.panel_area.setWidget(self.panel)
         self.request = RequestView(store.result, self)
+        self.views: dict[str, Any] = {"request": self.request}
+        self.view = "request"
         self.transport = Transport(self.player, self)
         self.toast = Toast(self)
+        self.help: Any = None
         self.actions_by_id = make_actions(self)
         self._bind()
         self._speaker = QTimer(self)
         self._speaker.setSingleShot(True)
         self._speaker.setInterval(SPOKEN_MS)
         self._speaker.timeout.connect(self.request.say_moment)
+        self.set_reduced_motion(settings.reduced_motion)
+        self.top.show_view(self.view)
         self._show_result(store.result, frozenset())
         self._choose_theme()
 
@@ -64,14 +90,56 @@ class MainWindow(QWidget):
         self.store.failed.connect(self.complain)
         self.panel.refused.connect(self.complain)
         self.panel.preset_chosen.connect(self._want_fresh)
+        self.sharing.told.connect(self.complain)
         self.player.moved.connect(self._show_time)
         self.request.seeked.connect(self.player.seek)
         self.transport.fit_asked.connect(self.request.stage.fit)
+        self.top.view_asked.connect(self.show_view)
         self.top.undo.clicked.connect(self.store.undo)
         self.top.redo.clicked.connect(self.store.redo)
         self.top.look.clicked.connect(self.toggle_theme)
-        self.top.menu.clicked.connect(self._open_menu)
+        self.top.menu.clicked.connect(self.open_menu)
+        self.top.assumptions.clicked.connect(self.open_assumptions)
         QApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
+
+    # --- views ---------------------------------------------------------------------------------
+
+    @Slot(str)
+    def show_view(self, name: str) -> None:
+        """Brings a view to the front; it is made when it is first shown."""
+        if name not in self.views:
+            self.views[name] = self._make_view(name)
+        self.view = name
+        self.top.show_view(name)
+        view = self.views[name]
+        view.set_look(self.theme, self.scale)
+        view.show_result(self.store.result, frozenset())
+        view.show_time(self.player.time_s)
+        self._lay_out()
+        for key, other in self.views.items():
+            other.setVisible(key == name)
+        view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _make_view(self, name: str) -> Any:
+        if name == "roofline":
+            from pdviz.widgets.roofline_view import RooflineView
+
+            view: Any = RooflineView(self.store.result, self.store.catalogue, self)
+            view.edited.connect(self._edit)
+        else:
+            from pdviz.widgets.shapes_view import ShapesView
+
+            view = ShapesView(self.store.result, self)
+        return view
+
+    def next_view(self, step: int) -> None:
+        """The view beside the present one."""
+        names = [name for name, _ in VIEWS]
+        self.show_view(names[(names.index(self.view) + step) % len(names)])
+
+    @Slot(dict)
+    def _edit(self, values: dict[str, Any]) -> None:
+        self.panel.edit(**values)
 
     # --- what is shown -------------------------------------------------------------------------
 
@@ -81,28 +149,30 @@ class MainWindow(QWidget):
 
     @Slot(object, object)
     def _show_result(self, result: object, names: object) -> None:
-        result = self.store.result
+        now = self.store.result
         fresh, self._wants_fresh = self._wants_fresh, False
-        self.player.set_request(result.request)
-        self.request.show_result(result, frozenset(), fresh)
-        self.transport.show_result(result)
-        self.top.show_result(result, self.store.can_undo, self.store.can_redo)
+        self.player.set_request(now.request)
+        for key, view in self.views.items():
+            if key == self.view:
+                view.show_result(now, names, fresh)
+        self.transport.show_result(now)
+        self.top.show_result(now, self.store.can_undo, self.store.can_redo)
 
     @Slot(float)
     def _show_time(self, time_s: float) -> None:
-        self.request.show_time(time_s)
+        self.views[self.view].show_time(time_s)
         self.transport.show_time(time_s)
         if not self.player.clock.is_playing:
             self._speaker.start()
+
+    def step(self, passes: int) -> None:
+        """Moves the playhead by whole passes."""
+        self.player.step(passes)
 
     @Slot(str)
     def complain(self, sentence: str) -> None:
         """One sentence to the user."""
         self.toast.tell(sentence)
-
-    def step(self, passes: int) -> None:
-        """Moves the playhead by whole passes."""
-        self.player.step(passes)
 
     # --- theme and scale -----------------------------------------------------------------------
 
@@ -132,13 +202,16 @@ class MainWindow(QWidget):
             QToolTip.setPalette(qt_palette(theme))
         self.theme, self.scale = theme, scale
         self.setFont(font(13 * scale))
-        for part in (self.top, self.panel, self.request, self.transport, self.toast):
+        parts: tuple[Any, ...] = (self.top, self.panel, self.transport, self.toast, self.views[self.view])
+        for part in parts:
             part.set_look(theme, scale)
+        if self.help is not None:
+            self.help.set_look(theme, scale)
         self._lay_out()
         self.update()
 
     def resizeEvent(self, event: object) -> None:
-        scale = interface_scale(self.width(), self.height())
+        scale = interface_scale(self.width(), self.height(), self.text_size)
         if scale != self.scale:
             self._set_look(self.theme, scale)
         else:
@@ -151,14 +224,19 @@ class MainWindow(QWidget):
         left = panel.right + gap
         boxes = (
             (self.top, Box(0, 0, width, top)),
-            (self.panel, panel),
-            (self.request, Box(left, panel.y, width - left - gap, panel.h)),
+            (self.panel_area, panel),
+            (self.views[self.view], Box(left, panel.y, width - left - gap, panel.h)),
             (self.transport, Box(0, height - foot, width, foot)),
         )
         for part, box in boxes:
             x, y = round(box.x), round(box.y)
             part.setGeometry(x, y, round(box.right) - x, round(box.bottom) - y)
+        self.panel.resize(
+            self.panel_area.width(), max(self.panel_area.height(), round(LEAST_PANEL_HEIGHT * s))
+        )
         self.toast.lay_out()
+        if self.help is not None:
+            self.help.setGeometry(self.rect())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as p:
@@ -192,24 +270,61 @@ class MainWindow(QWidget):
         else:
             self.showFullScreen()
 
+    def open_menu(self) -> None:
+        """The menu of all commands."""
+        from pdviz.widgets.menus import open_menu
+
+        open_menu(self)
+
+    def open_palette(self) -> None:
+        """Every command by name."""
+        from pdviz.widgets.menus import open_palette
+
+        open_palette(self)
+
+    def open_help(self) -> None:
+        """The sheet of keys."""
+        if self.help is None:
+            from pdviz.widgets.help_sheet import HelpSheet
+
+            self.help = HelpSheet(self)
+        self.help.set_look(self.theme, self.scale)
+        self.help.open()
+
     @Slot()
-    def _open_menu(self) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.setFont(font(13.5 * self.scale))
-        groups: dict[str, QMenu] = {}
-        for command in COMMANDS:
-            if command.menu == "File":
-                continue
-            if command.menu not in groups:
-                groups[command.menu] = menu.addMenu(command.menu)
-                groups[command.menu].setFont(menu.font())
-            groups[command.menu].addAction(self.actions_by_id[command.id])
-        menu.addSeparator()
-        menu.addAction(self.actions_by_id["file.quit"])
-        button = self.top.menu
-        menu.adjustSize()
-        menu.popup(button.mapToGlobal(QPoint(button.width() - menu.sizeHint().width(), button.height() + 4)))
+    def open_assumptions(self) -> None:
+        """What the cost model assumes."""
+        from pdviz.widgets.assumptions import Assumptions
+
+        popup = Assumptions(self.store, self.theme, self.scale, self)
+        popup.refused.connect(self.complain)
+        button = self.top.assumptions.geometry()
+        popup.open_below(self, button.right(), self.top.height())
+
+    def change_text_size(self, step: int) -> None:
+        """Larger or smaller type and spacing; 0 goes back to the usual size."""
+        nearest = min(range(len(TEXT_SIZES)), key=lambda i: abs(TEXT_SIZES[i] - self.text_size))
+        index = TEXT_SIZES.index(1.0) if step == 0 else min(max(nearest + step, 0), len(TEXT_SIZES) - 1)
+        self.text_size = TEXT_SIZES[index]
+        self._set_look(self.theme, interface_scale(self.width(), self.height(), self.text_size))
+
+    def set_reduced_motion(self, reduced: bool) -> None:
+        """Jumps of the view are not animated, nothing plays by itself."""
+        self.reduces_motion = reduced
+        self.request.stage.reduces_motion = reduced
+
+    def toggle_motion(self) -> None:
+        """Reduced motion, or as usual."""
+        self.set_reduced_motion(not self.reduces_motion)
+        self.complain("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if event.mimeData().hasUrls() or event.mimeData().hasText():
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        if self.sharing.open_mime(event.mimeData()):
+            event.acceptProposedAction()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
@@ -242,7 +357,8 @@ class MainWindow(QWidget):
 
     def start_playing(self, delay_ms: int = 0) -> None:
         """Plays from the start once the first frame is up."""
-        QTimer.singleShot(delay_ms, self, partial(self.player.set_playing, True))
+        if not self.reduces_motion:
+            QTimer.singleShot(delay_ms, self, partial(self.player.set_playing, True))
 
     def current_settings(self) -> Settings:
         """What is to be remembered."""
@@ -254,6 +370,9 @@ class MainWindow(QWidget):
             window=(box.x(), box.y(), max(box.width(), 1), max(box.height(), 1)),
             maximised=self.isMaximized(),
             scenario=self.store.scenario,
+            text_size=self.text_size,
+            reduced_motion=self.reduces_motion,
+            recent=self.sharing.recent,
         )
 
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -10,6 +10,7 @@ from pdviz.costmodel.memory import RESERVE_SHARE, Memory
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
 from pdviz.units import percent, size
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_round_box, draw_text, elided, rect
 from pdviz.widgets.palette import colour
 from pdviz.widgets.view import PaintedView
@@ -62,6 +63,8 @@ def paint_memory(p: QPainter, box: Box, memory: Memory, theme: Theme, scale: flo
 
 class MemoryView(PaintedView):
     """Shows the memory of a scenario."""
+
+    accessible_role = Role.ProgressBar
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

@@ -9,6 +9,7 @@ from pdviz.costmodel.roofline import Machine, PassCost
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
 from pdviz.units import percent, si, significant
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_card, draw_dashed, draw_round_box, draw_text, elided, rect
 from pdviz.widgets.palette import colour
 from pdviz.widgets.view import PaintedView
@@ -97,6 +98,8 @@ def _paint_well(
 
 class MetersView(PaintedView):
     """Shows the cost of the pass under the playhead."""
+
+    accessible_role = Role.ProgressBar
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

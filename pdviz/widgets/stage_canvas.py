@@ -15,6 +15,7 @@ from pdviz.evaluation import Result
 from pdviz.scene.axis import Window, automatic_window
 from pdviz.scene.geometry import Box
 from pdviz.scene.stage import Stage, build_stage, describe
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import rect
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil, playhead_boxes
@@ -29,6 +30,9 @@ LEAST_WINDOW_STEPS = 0.02
 class StageCanvas(PaintedView):
     """One request on the time axis. Until the user changes the view, it follows the scenario."""
 
+    accessible_role = Role.Chart
+    announces = True
+
     def __init__(self, result: Result, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("Timeline of one request, to scale")
@@ -42,6 +46,7 @@ class StageCanvas(PaintedView):
         self._shows_focus = False
         self._is_automatic = True
         self._follows = True
+        self.reduces_motion = False
         self._drag: str | None = None
         self._drag_from = QPointF()
         self._drag_window = self.window_in_view = self._fresh_window()
@@ -106,7 +111,7 @@ class StageCanvas(PaintedView):
     def show_window(self, window: Window, *, animate: bool = False) -> None:
         """Puts another stretch of time in view."""
         self._jump.stop()
-        if animate and self.isVisible() and window != self.window_in_view:
+        if animate and not self.reduces_motion and self.isVisible() and window != self.window_in_view:
             self._jump_from, self._jump_to = self.window_in_view, window
             self._jump.start()
             return

@@ -126,8 +126,13 @@ class StageView(StageCanvas):
             super().keyPressEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
-        self._is_engaged = not by_keyboard(event)
-        super().focusInEvent(event)
+        self._shows_focus = by_keyboard(event)
+        self._is_engaged = not self._shows_focus
+        self.say(self.spoken())
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.update()
 
     # --- wheel and gestures --------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from PySide6.QtGui import QMouseEvent, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_card, draw_text
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
@@ -17,6 +18,9 @@ SECONDS = 12
 
 class Toast(PaintedView):
     """Shows sentences; a click or Escape takes them away."""
+
+    accessible_role = Role.AlertMessage
+    announces = True
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)

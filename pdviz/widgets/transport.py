@@ -14,6 +14,7 @@ from pdviz.scene.geometry import Box
 from pdviz.scene.playback import RATES
 from pdviz.scene.theme import DARK, Theme
 from pdviz.units import duration
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.choices import Choice, ChoicePopup
 from pdviz.widgets.fields import Chip, IconButton, PickerButton
 from pdviz.widgets.paint import ANTIALIASING, NO_PEN, draw_text
@@ -28,6 +29,7 @@ class Scrubber(PaintedView):
     """The whole request as a line; drag to move the playhead. Coloured by what limits each part."""
 
     seeked = Signal(float)
+    accessible_role = Role.Slider
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

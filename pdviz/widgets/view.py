@@ -11,13 +11,20 @@ from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
+from pdviz.widgets.accessibility import Role, announce
 from pdviz.widgets.palette import colour
 
 log = logging.getLogger(__name__)
 
 
 class PaintedView(QWidget):
-    """A widget whose picture is drawn by ``paint``. Knows its theme and the interface scale."""
+    """A widget whose picture is drawn by ``paint``. Knows its theme and the interface scale.
+
+    ``accessible_role`` is what it is to assistive technology; ``say`` sets its value in words.
+    """
+
+    accessible_role = Role.Graphic
+    announces = False
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -46,6 +53,8 @@ class PaintedView(QWidget):
         """The value that assistive technology reads."""
         if value != self.accessibleDescription():
             self.setAccessibleDescription(value)
+            if self.announces:
+                announce(self, value)
 
     def paint(self, p: QPainter, dirty: QRegion) -> None:
         """Draws the widget (at least ``dirty``)."""

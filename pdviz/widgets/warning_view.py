@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
+from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_round_box, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
@@ -45,6 +46,9 @@ def paint_warning(p: QPainter, box: Box, lines: tuple[str, ...], theme: Theme, s
 
 class WarningView(PaintedView):
     """Shows the warnings of a result."""
+
+    accessible_role = Role.AlertMessage
+    announces = True
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)

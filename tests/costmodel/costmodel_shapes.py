@@ -6,6 +6,7 @@ that they can see.
 
 from __future__ import annotations
 
+import msgspec
 from hypothesis import strategies as st
 
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, FeedForward, Layer, Matrix, Run
@@ -14,9 +15,7 @@ from pdviz.costmodel.passes import FIDELITIES, ModelCost, Slice
 from pdviz.costmodel.roofline import Machine
 
 
-def grouped(
-    hidden: int, heads: int, kv_heads: int, width: int, window: int | None = None, **more: int
-) -> Attention:
+def grouped(hidden: int, heads: int, kv_heads: int, width: int, window: int | None = None) -> Attention:
     """Grouped-query attention, sliding where there is a window."""
     return Attention(
         kind="full" if window is None else "sliding",
@@ -30,11 +29,12 @@ def grouped(
         ),
         cache_elements=2 * kv_heads * width,
         window_tokens=window,
-        **more,
     )
 
 
-def latent(hidden: int, heads: int, rank: int, rotary: int, plain: int, value: int, queries: int) -> Attention:
+def latent(
+    hidden: int, heads: int, rank: int, rotary: int, plain: int, value: int, queries: int
+) -> Attention:
     """Multi-head latent attention: one latent and one rotary key for all heads."""
     return Attention(
         kind="latent",
@@ -114,11 +114,11 @@ def deepseek_v3() -> Architecture:
     return stack("DeepSeek V3", 7168, 129280, Run(3, dense), Run(58, Layer(attention, block, 2 * 7168)))
 
 
-def gemma_like(**window_layer: int) -> Architecture:
+def gemma_like() -> Architecture:
     """Windows of 1,024 tokens in five layers of six, and a tied table."""
-    local = Layer(grouped(2560, 8, 4, 256, window=1024, **window_layer), FeedForward(mlp(2560, 10240)), 2560)
-    whole = Layer(grouped(2560, 8, 4, 256), FeedForward(mlp(2560, 10240)), 2560)
-    return stack("Gemma-like", 2560, 262144, Run(5, local), Run(1, whole), Run(5, local), Run(1, whole), tied=True)
+    local = Run(5, Layer(grouped(2560, 8, 4, 256, window=1024), FeedForward(mlp(2560, 10240)), 2560))
+    whole = Run(1, Layer(grouped(2560, 8, 4, 256), FeedForward(mlp(2560, 10240)), 2560))
+    return stack("Gemma-like", 2560, 262144, local, whole, local, whole, tied=True)
 
 
 def hybrid() -> Architecture:
@@ -166,7 +166,7 @@ def _attentions(draw: st.DrawFn, hidden: int) -> Attention:
         return recurrent(hidden, heads, width, draw(st.integers(0, 1 << 16)))
     whole = grouped(hidden, heads, kv_heads, width, None if kind == "full" else draw(st.integers(1, 600)))
     if kind == "shared":  # attends within a window to the cache of another layer
-        return Attention(**{f: getattr(whole, f) for f in whole.__struct_fields__ if f != "cache_elements"}, cache_elements=0)
+        return msgspec.structs.replace(whole, cache_elements=0)
     return whole
 
 

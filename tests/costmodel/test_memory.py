@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from costmodel_shapes import deepseek_v3, llama_8b, models, textbook
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.memory import RESERVE_SHARE, RESERVE_SOURCE, Memory
@@ -73,6 +73,7 @@ def test_that_a_latent_fills_the_memory_of_all_accelerators() -> None:
     assert eight.weights_bytes == one.weights_bytes
 
 
+@settings(max_examples=40)
 @given(models, st.integers(1, 10_000), st.integers(1, 10_000), st.integers(0, 100), st.integers(1, 16))
 def test_that_memory_grows_with_every_part_of_a_request(
     model: ModelCost, prompt: int, output: int, others: int, accelerators: int

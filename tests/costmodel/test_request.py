@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from itertools import count
+from collections.abc import Callable
 
 import pytest
 from costmodel_shapes import (
@@ -24,7 +24,7 @@ from costmodel_shapes import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdviz.costmodel.architecture import FeedForward, Layer, Matrix, Run
+from pdviz.costmodel.architecture import Architecture, FeedForward, Layer, Matrix, Run
 from pdviz.costmodel.passes import ModelCost, Slice
 from pdviz.costmodel.request import (
     RequestCost,
@@ -131,9 +131,7 @@ def test_that_the_speed_of_light_is_the_published_one(
     machine = Machine(name, 1, "bf16", peak * 1e12, bandwidth * 1e12, 1.0, 1.0)
     assert round(machine.ridge_flops_per_byte) == ridge
     assert crossover_prompt_tokens(model, machine) == crossover
-    times = [
-        cost_request(model, machine, prompt_tokens=n, output_tokens=2).ttft_s for n in (128, 2048, 8192)
-    ]
+    times = [cost_request(model, machine, prompt_tokens=n, output_tokens=2).ttft_s for n in (128, 2048, 8192)]
     assert all(map(agrees, times, (short, middle, long)))
     step = cost_request(model, machine, prompt_tokens=2048, output_tokens=2)
     assert step.itl_s is not None
@@ -171,6 +169,7 @@ requests = st.fixed_dictionaries(
 )
 
 
+@settings(max_examples=40)
 @given(models, machines(), requests)
 def test_that_the_whole_is_its_first_token_and_its_steps(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None]
@@ -198,6 +197,7 @@ def test_that_one_output_token_needs_no_decode_step() -> None:
     assert request.pass_cost(0) is request.prefill
 
 
+@settings(max_examples=40)
 @given(models, machines(), requests)
 def test_that_the_passes_of_a_request_follow_each_other_to_its_end(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None]
@@ -211,6 +211,7 @@ def test_that_the_passes_of_a_request_follow_each_other_to_its_end(
         assert end_s - start_s == pytest.approx(request.pass_cost(index).time_s, rel=1e-6)
 
 
+@settings(max_examples=40)
 @given(models, machines(), requests)
 def test_that_the_playhead_finds_the_pass_that_begins_where_it_stands(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None]
@@ -255,6 +256,7 @@ def test_that_a_longer_prompt_or_answer_takes_no_less_time(
     assert wordier.ttft_s == here.ttft_s
 
 
+@settings(max_examples=40)
 @given(models, machines(), requests, st.integers(2, 64))
 def test_that_n_accelerators_divide_every_time_by_n(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None], n: int
@@ -330,7 +332,9 @@ def test_that_a_machine_that_computes_too_fast_has_no_crossover() -> None:
 
 @pytest.mark.parametrize("make", KNOWN, ids=[make.__name__ for make in KNOWN])
 @pytest.mark.parametrize("others", [0, 15])
-def test_that_a_step_at_the_half_speed_context_reads_as_much_cache_as_weights(make: object, others: int) -> None:
+def test_that_a_step_at_the_half_speed_context_reads_as_much_cache_as_weights(
+    make: Callable[[], Architecture], others: int
+) -> None:
     model = textbook(make())
     context = half_speed_context_tokens(model, others)
     if context is None:
@@ -362,13 +366,12 @@ def test_that_windows_put_the_half_speed_context_off_or_away() -> None:
     context = half_speed_context_tokens(model)
     assert context is not None
     assert context > model.stored_weights_bytes / model.kv_bytes_per_token * 2
-    states = stack("States", 64, 100, Run(2, Layer(recurrent(64, 2, 16, 9), FeedForward((Matrix("up", 64, 64),)))))
+    fixed = Layer(recurrent(64, 2, 16, 9), FeedForward((Matrix("up", 64, 64),)))
+    states = stack("States", 64, 100, Run(2, fixed))
     assert half_speed_context_tokens(textbook(states)) is None
     assert half_speed_context_tokens(textbook(hybrid())) is not None
 
 
 def test_that_doubling_every_context_from_the_crossover_on_stays_compute_bound() -> None:
-    for doubling in count():
-        if doubling > 16:
-            break
+    for doubling in range(17):
         assert llama(216 << doubling, output=1).prefill.bound == COMPUTE

@@ -68,9 +68,10 @@ def test_that_arguments_broadcast_and_every_result_has_that_shape() -> None:
     assert prompts.bytes.tolist() == [16_060_522_496] * 3
 
 
-def test_that_a_sweep_of_small_whole_numbers_does_not_overflow() -> None:
-    sweep = prefill_sweep(textbook(llama_8b()), h100(), np.array([2**24], dtype=np.int32))
-    assert sweep.flops[0] == textbook(llama_8b()).flops((Slice.prompt(2**24),))
+def test_that_a_sweep_of_whole_numbers_does_not_overflow() -> None:
+    sweep = prefill_sweep(textbook(llama_8b()), h100(), np.array([2**24, 2**33]), np.array(0, dtype=np.int32))
+    for place, prompt in enumerate((2**24, 2**33)):
+        assert sweep.flops[place] == textbook(llama_8b()).flops((Slice.prompt(prompt),))
 
 
 def test_that_a_sweep_turns_to_compute_at_the_crossover() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from fractions import Fraction
 
 import pytest
@@ -37,7 +38,7 @@ def one_by_one(model: ModelCost, machine: Machine, request: dict[str, int | None
     return found
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(models, machines(), requests)
 def test_that_a_train_is_the_sum_of_its_steps(
     model: ModelCost, machine: Machine, request: dict[str, int | None]
@@ -61,6 +62,7 @@ def test_that_a_train_is_the_sum_of_its_steps(
     assert train.start_s(train.steps + 1) == train.total_s
 
 
+@settings(max_examples=40)
 @given(models, machines(), requests)
 def test_that_the_segments_of_a_train_join_without_a_gap(
     model: ModelCost, machine: Machine, request: dict[str, int | None]
@@ -147,7 +149,8 @@ def test_that_breaks_outside_the_train_are_no_breaks() -> None:
 
 
 def test_that_step_times_grow_by_their_increment() -> None:
-    segment = cost_request(textbook(llama_8b()), h100(), prompt_tokens=512, output_tokens=128).train.segments[0]
+    request = cost_request(textbook(llama_8b()), h100(), prompt_tokens=512, output_tokens=128)
+    segment = request.train.segments[0]
     assert segment.increment_s == pytest.approx(131_072 / (0.75 * 3.35e12), rel=1e-9)
     assert segment.elapsed_s(3) == pytest.approx(sum(segment.step_s(k) for k in (1, 2, 3)), rel=1e-12)
 
@@ -186,6 +189,15 @@ def test_that_times_in_ten_million_steps_find_their_step(step: int, share: float
     assert train.step_at(end_s) == min(step + 1, MANY)
 
 
+def test_that_finding_a_step_is_no_search_through_the_train() -> None:
+    train = huge()
+    begin = time.perf_counter()
+    for share in range(100):
+        train.step_at(train.total_s * share / 100)
+    assert time.perf_counter() - begin < 0.1  # 0.3 ms; a walk of a million steps would take a second
+
+
+@settings(max_examples=40)
 @given(models, machines(), st.integers(1, 2**24), st.data())
 def test_that_any_model_s_longest_train_finds_its_steps(
     model: ModelCost, machine: Machine, prompt: int, data: st.DataObject

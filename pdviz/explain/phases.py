@@ -1,0 +1,202 @@
+"""Everything about one pass of a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import msgspec
+
+from pdviz import units
+from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
+from pdviz.evaluation import Result
+from pdviz.explain import sources
+from pdviz.explain.parts import bandwidth_term, bandwidth_terms, compute_terms, peak_term
+from pdviz.explain.passes import PassWorkings
+from pdviz.explain.request import limit_words, moved, time_inputs, time_sources
+from pdviz.explain.working import Explanation, Term, Working, explanation, quantity
+from pdviz.report import fidelity_text
+
+PASS_FIGURES = {
+    "time": "time",
+    "flops": "FLOPs",
+    "bytes": "bytes moved",
+    "bound": "what limits it",
+    "compute_utilisation": "share of peak compute",
+    "bandwidth_utilisation": "share of memory bandwidth",
+    "compute_rate": "FLOPs per second",
+    "bandwidth_rate": "bytes per second",
+    "intensity": "FLOPs per byte",
+    "tokens": "new tokens",
+}
+
+
+class _Said(msgspec.Struct, frozen=True):
+    """The parts of an explanation that differ from figure to figure."""
+
+    value: str
+    summary: str
+    main: Working
+    steps: tuple[Working | str, ...] = ()
+    sources: tuple[str, ...] = ()
+    inputs: tuple[str, ...] = ()
+
+
+def pass_title(index: int) -> str:
+    return "Prefill" if index == 0 else f"Decode pass {index:,}"
+
+
+def of_pass(result: Result, figure: str, index: int) -> Explanation:
+    """A figure of pass ``index``, which exists."""
+    phase = "decode" if index else "prefill"
+    said = _FIGURES[figure](PassWorkings(result, index), phase)
+    return explanation(
+        f"{phase}.{figure}",
+        f"{pass_title(index)}: {PASS_FIGURES[figure]}",
+        said.value,
+        said.summary,
+        said.main,
+        steps=said.steps,
+        sources=said.sources,
+        fidelity=fidelity_text(result),
+        inputs=said.inputs,
+        pass_index=index,
+    )
+
+
+def _tokens(work: PassWorkings, phase: str) -> _Said:
+    cost = work.cost
+    _, chain = work.tokens()
+    if not chain:
+        source = (
+            Term("S", "S", work.result.streams, "sequence", "sequences that decode in the pass, a token each")
+            if work.index
+            else Term("N", "N", cost.tokens, "token", "the whole prompt")
+        )
+        chain = [Working("T", "T", source.name, (source,), cost.tokens, "token")]
+    what = "one for each sequence" if work.index else "the prompt, without what is cached"
+    return _Said(units.plural(cost.tokens, "token"), f"Tokens that the pass brings: {what}.", chain[0])
+
+
+def _flops(work: PassWorkings, phase: str) -> _Said:
+    main, *steps = work.flops()
+    if work.is_ideal:
+        summary = (
+            "Two FLOPs for each matrix element that a new token meets, logits where a token is drawn, "
+            "and attention over all that it sees."
+        )
+    else:
+        summary = "Two FLOPs for each parameter that a new token meets, and attention over all that it sees."
+    inputs = ("active_parameters", f"{phase}.tokens")
+    value = units.si(work.cost.flops, "FLOP")
+    return _Said(value, summary, main, tuple(steps), (sources.TWO_FLOPS,), inputs)
+
+
+def _bytes(work: PassWorkings, phase: str) -> _Said:
+    main, *steps = work.bytes()
+    summary = "The weights are read once for all tokens of the pass"
+    has_kv = work.kv() is not None
+    summary += ", the KV cache for each sequence." if has_kv else "; there is no KV cache to read yet."
+    mixture = (sources.EXPERTS,) if work.result.architecture.is_mixture else ()
+    inputs = ("memory.weights", "kv_bytes_per_token", *(("half_speed_context",) if work.index else ()))
+    value = units.size(work.cost.bytes)
+    return _Said(value, summary, main, tuple(steps), (sources.INFERENCE, *mixture), inputs)
+
+
+def _time(work: PassWorkings, phase: str) -> _Said:
+    steps: tuple[Working | str, ...] = (limit_words(work), *work.two_times(), work.flops()[0], *moved(work))
+    summary = "The longer of its arithmetic and its memory traffic; the shorter hides behind it."
+    value = units.duration(work.cost.time_s)
+    return _Said(value, summary, work.time(), steps, time_sources(work.result), time_inputs(phase))
+
+
+def _bound(work: PassWorkings, phase: str) -> _Said:
+    cost = work.cost
+    compute, memory = work.two_times()
+    ratio = cost.compute_s / cost.bandwidth_s
+    main = Working("ratio", "ratio", f"{compute.name} / {memory.name}", (compute.term, memory.term), ratio)
+    limit = "arithmetic" if cost.bound == COMPUTE else "memory traffic"
+    at = "at least 1" if cost.bound == COMPUTE else "below 1"
+    return _Said(
+        f"{cost.bound}-bound",
+        f"Whichever takes longer is the limit. Compute time over memory time is {at}: {limit} is the limit.",
+        main,
+        (compute, memory, work.flops()[0], work.bytes()[0]),
+        time_sources(work.result),
+        (f"{phase}.flops", f"{phase}.bytes", "ridge", "achievable_ridge", "crossover"),
+    )
+
+
+def _intensity(work: PassWorkings, phase: str) -> _Said:
+    flops, traffic = work.flops()[0], work.bytes()[0]
+    value = work.cost.intensity_flops_per_byte
+    terms = (flops.term, traffic.term)
+    main = Working("I", "intensity", f"{flops.name} / {traffic.name}", terms, value, "FLOP/B")
+    return _Said(
+        f"{units.significant(value)} FLOPs per byte",
+        "How much arithmetic comes with each byte. Above the achievable ridge there is enough of it to be "
+        "compute-bound.",
+        main,
+        (flops, *moved(work)),
+        (sources.ROOFLINE,),
+        (f"{phase}.flops", f"{phase}.bytes", "ridge", "achievable_ridge"),
+    )
+
+
+def _rate(is_compute: bool, work: PassWorkings, phase: str) -> _Said:
+    cost = work.cost
+    amount = work.flops()[0] if is_compute else work.bytes()[0]
+    time = work.time()
+    value, unit = (cost.flops, "FLOP/s") if is_compute else (cost.bytes, "B/s")
+    value /= cost.time_s
+    main = Working("rate", "rate", f"{amount.name} / {time.name}", (amount.term, time.term), value, unit)
+    said, inputs = _rate_sources(is_compute, work, phase)
+    return _Said(
+        units.si(value, unit), "What the pass gets done in its time.", main, (amount, time), said, inputs
+    )
+
+
+def _utilisation(is_compute: bool, work: PassWorkings, phase: str) -> _Said:
+    cost, result = work.cost, work.result
+    amount = work.flops()[0] if is_compute else work.bytes()[0]
+    time = work.time()
+    limit = peak_term(result) if is_compute else bandwidth_term(result)
+    share = cost.compute_utilisation if is_compute else cost.bandwidth_utilisation
+    expression = f"{amount.name} / ({time.name} * {limit.name})"
+    main = Working("u", "utilisation", expression, (amount.term, time.term, limit), share, "%")
+    ceiling = compute_terms(result) if is_compute else bandwidth_terms(result)
+    steps: tuple[Working | str, ...] = (amount, time)
+    if cost.bound == (COMPUTE if is_compute else BANDWIDTH) and len(ceiling) == 2:
+        reached = quantity(ceiling[0].value, "%")
+        steps = (f"This is its limit, so it reaches all that kernels reach: {reached}.", *steps)
+    said, inputs = _rate_sources(is_compute, work, phase)
+    return _Said(
+        units.percent(share),
+        "What the pass gets done in its time, as a share of what the hardware could do at its peak.",
+        main,
+        steps,
+        said,
+        (*inputs, "peak" if is_compute else "bandwidth", "assumptions"),
+    )
+
+
+def _rate_sources(
+    is_compute: bool, work: PassWorkings, phase: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """(sources, inputs) of what is done in the time of a pass."""
+    amount = f"{phase}.flops" if is_compute else f"{phase}.bytes"
+    return time_sources(work.result), (f"{phase}.time", amount)
+
+
+_FIGURES: dict[str, Callable[[PassWorkings, str], _Said]] = {
+    "time": _time,
+    "flops": _flops,
+    "bytes": _bytes,
+    "bound": _bound,
+    "compute_utilisation": partial(_utilisation, True),
+    "bandwidth_utilisation": partial(_utilisation, False),
+    "compute_rate": partial(_rate, True),
+    "bandwidth_rate": partial(_rate, False),
+    "intensity": _intensity,
+    "tokens": _tokens,
+}

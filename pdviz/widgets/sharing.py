@@ -1,0 +1,147 @@
+"""Taking a scenario out of the window and bringing one in: clipboard, files, drops, recent ones."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from pdviz.errors import InputError
+from pdviz.evaluation import with_names
+from pdviz.report import estimate_text
+from pdviz.scenario import Scenario, edit, to_line
+from pdviz.scene.theme import Theme
+from pdviz.settings import RECENT_LIMIT
+from pdviz.share import read_file, read_text, to_toml
+from pdviz.store import ScenarioStore
+from pdviz.widgets.pages import paint_page
+from pdviz.widgets.pictures import draw_image, write_picture
+
+PAGE = (1920, 1080)
+PICTURE_FILTER = "Pictures (*.png *.svg *.pdf)"
+OPEN_FILTER = "Scenarios and pictures (*.toml *.png *.svg *.txt);;All files (*)"
+
+
+class Sharing(QObject):
+    """Copies, saves and opens. ``told(sentence)`` says what happened; nothing is lost on a failure."""
+
+    told = Signal(str)
+
+    def __init__(self, store: ScenarioStore, window: QWidget, recent: tuple[str, ...]) -> None:
+        super().__init__(window)
+        self._store, self._window = store, window
+        self.recent = recent
+
+    def remember(self, scenario: Scenario) -> None:
+        """Puts a scenario first in the list of recent ones."""
+        line = to_line(scenario)
+        self.recent = (line, *(other for other in self.recent if other != line))[:RECENT_LIMIT]
+
+    # --- out -----------------------------------------------------------------------------------
+
+    def copy_line(self) -> None:
+        """The scenario as one line of text."""
+        line = to_line(self._store.scenario)
+        QGuiApplication.clipboard().setText(line)
+        self.remember(self._store.scenario)
+        self.told.emit(f"Copied the scenario: {line}")
+
+    def copy_figures(self) -> None:
+        """The figures as a readable table."""
+        QGuiApplication.clipboard().setText(estimate_text(self._store.result))
+        self.told.emit("Copied the figures as text.")
+
+    def copy_picture(self, view: str, time_s: float, theme: Theme) -> None:
+        """The view as a picture, with the scenario line as text beside it."""
+        line = to_line(self._store.scenario)
+        width, height = PAGE
+        paint = partial(paint_page, view, self._store.result, time_s, theme, width, height)
+        data = QMimeData()
+        data.setImageData(draw_image(paint, width, height, 1.0, line))
+        data.setText(line)
+        QGuiApplication.clipboard().setMimeData(data)
+        self.told.emit("Copied the view as a picture, 1920 × 1080.")
+
+    def save_scenario(self, path: str | None = None) -> None:
+        """The scenario as a TOML file."""
+        path = path or self._ask("Save the scenario", "scenario.toml", "Scenarios (*.toml)", ".toml")
+        if path:
+            try:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(to_toml(self._store.scenario))
+            except OSError as error:
+                self.told.emit(f"{os.path.basename(path)}: it cannot be written ({error.strerror}).")
+                return
+            self.remember(self._store.scenario)
+            self.told.emit(f"Saved the scenario as {os.path.basename(path)}.")
+
+    def save_picture(self, view: str, time_s: float, theme: Theme, path: str | None = None) -> None:
+        """The view as PNG, SVG or PDF, carrying its scenario."""
+        path = path or self._ask("Save the picture", f"{view}.png", PICTURE_FILTER, ".png")
+        if not path:
+            return
+        width, height = PAGE
+        paint = partial(paint_page, view, self._store.result, time_s, theme, width, height)
+        try:
+            write_picture(path, paint, width, height, 2.0, to_line(self._store.scenario))
+        except InputError as error:
+            self.told.emit(f"{error}.")
+            return
+        self.told.emit(f"Saved the view as {os.path.basename(path)}; opening it brings the scenario back.")
+
+    def _ask(self, title: str, name: str, kinds: str, suffix: str) -> str:
+        path, _ = QFileDialog.getSaveFileName(self._window, title, name, kinds)
+        return path + suffix if path and not os.path.splitext(path)[1] else path
+
+    # --- in ------------------------------------------------------------------------------------
+
+    def open_dialog(self) -> None:
+        """Asks for a file and opens it."""
+        path, _ = QFileDialog.getOpenFileName(self._window, "Open a scenario", "", OPEN_FILTER)
+        if path:
+            self.open_file(path)
+
+    def open_file(self, path: str) -> None:
+        """A scenario file or a picture that carries one."""
+        try:
+            fields, words = read_file(path)
+            self._put(edit(Scenario(), **fields))
+        except InputError as error:
+            name = os.path.basename(path)
+            self.told.emit(f"{error}." if str(error).startswith(name) else f"{name}: {error}.")
+            return
+        self.told.emit(f"{words}.")
+
+    def open_text(self, text: str) -> None:
+        """A scenario in a text, as pasted or dropped."""
+        try:
+            self._put(read_text(text))
+        except InputError as error:
+            self.told.emit(f"{error}.")
+            return
+        self.told.emit("Opened the pasted scenario.")
+
+    def paste(self) -> None:
+        """What the clipboard holds."""
+        data = QGuiApplication.clipboard().mimeData()
+        if data is None or not self.open_mime(data):
+            self.told.emit("The clipboard holds no scenario; expected a line such as prompt=512, or a file.")
+
+    def open_mime(self, data: QMimeData) -> bool:
+        """Files or text from clipboard or drop; False where there is neither."""
+        paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
+        if paths:
+            self.open_file(paths[0])
+        elif data.hasText() and data.text().strip():
+            self.open_text(data.text())
+        else:
+            return False
+        return True
+
+    def _put(self, scenario: Scenario) -> None:
+        named = with_names(scenario, self._store.catalogue)
+        self._store.put(named)
+        self.remember(named)

@@ -1,0 +1,122 @@
+"""The timeline at any length: against itself, and against the same train as a pyqtgraph bar graph."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+from PySide6.QtWidgets import QApplication
+
+from pdviz.app import load_look, make_application
+from pdviz.catalogue import default_catalogue
+from pdviz.evaluation import Result, evaluate
+from pdviz.scenario import Scenario
+from pdviz.scene.axis import Window
+from pdviz.scene.hover import hover, pass_under
+from pdviz.widgets.stage_view import StageView
+
+WIDTH, HEIGHT = 1400, 460
+FRAMES = 60
+BARS = 20_000
+
+
+def _median_ms(action: Callable[[int], None], count: int) -> float:
+    taken = []
+    for index in range(count):
+        begin = time.perf_counter()
+        action(index)
+        QApplication.processEvents()
+        taken.append((time.perf_counter() - begin) * 1e3)
+    return statistics.median(taken)
+
+
+def _result(output_tokens: int) -> Result:
+    scenario = msgspec.structs.replace(Scenario(), output_tokens=output_tokens)
+    return evaluate(scenario, default_catalogue())
+
+
+def _stage(output_tokens: int) -> StageView:
+    view = StageView(_result(output_tokens))
+    view.resize(WIDTH, HEIGHT)
+    view.show()
+    QApplication.processEvents()
+    return view
+
+
+def _pan_ms(view: StageView) -> float:
+    """Median frame of panning with (nearly) all passes in view: everything is laid out and painted anew."""
+    whole_s = view.stage.overview_axis.end_s
+
+    def pan(index: int) -> None:
+        left = 1e-4 * whole_s * (index % 20)
+        view.show_window(Window(left, left + 0.99 * whole_s))
+
+    return min(_median_ms(pan, FRAMES) for _ in range(3))
+
+
+def test_that_a_frame_costs_the_same_with_any_number_of_passes_in_view() -> None:
+    make_application()
+    load_look()
+    few, many = _stage(100), _stage(100_000)
+    few_ms, many_ms = _pan_ms(few), _pan_ms(many)
+    print(f"\n100 passes {few_ms:.2f} ms, 100,000 passes {many_ms:.2f} ms, ratio {many_ms / few_ms:.2f}")
+    for view in (few, many):
+        view.close()
+    assert many_ms <= 1.25 * few_ms
+
+
+def test_that_it_is_far_faster_than_the_same_train_as_a_bar_graph(tmp_path: Path) -> None:
+    make_application()
+    load_look()
+    import numpy as np
+    import pyqtgraph as pg
+
+    result = _result(BARS)
+    starts = np.array([result.request.pass_start_s(k) for k in range(BARS)])
+    ends = np.append(starts[1:], result.e2e_s)
+    heights = np.array([np.log2(result.request.pass_cost(k).tokens) + 1 for k in range(BARS)])
+    colours = [
+        "#ff9f40" if result.request.pass_cost(k).bound == "compute" else "#4cc2ff" for k in range(BARS)
+    ]
+    plot = pg.PlotWidget()
+    plot.addItem(pg.BarGraphItem(x0=starts, x1=ends, height=heights, brushes=colours, pen=None))
+    plot.resize(WIDTH, HEIGHT)
+    plot.show()
+    for _ in range(3):
+        QApplication.processEvents()
+
+    def pan_bars(index: int) -> None:
+        left = 1e-4 * result.e2e_s * (index % 20)
+        plot.setXRange(left, left + 0.99 * result.e2e_s, padding=0)
+
+    bars_ms = _median_ms(pan_bars, 20)
+    plot.close()
+    view = _stage(BARS)
+    ours_ms = _pan_ms(view)
+    view.close()
+    print(
+        f"\npan of {BARS:,} passes: {ours_ms:.2f} ms, as bars {bars_ms:.1f} ms, {bars_ms / ours_ms:.0f} times faster"
+    )
+    assert bars_ms >= 20 * ours_ms
+
+
+def test_that_hovering_finds_its_pass_at_once_at_any_length() -> None:
+    make_application()
+    load_look()
+    for tokens in (128, 10_000_000):
+        result = _result(tokens)
+        view = StageView(result)
+        view.resize(WIDTH, HEIGHT)
+        stage = view.stage
+        plot = stage.layout.plot
+        begin = time.perf_counter()
+        for x in range(1000):
+            index = pass_under(stage, result.request, plot.x + x, plot.bottom - 2)
+            assert index is not None
+            hover(result, index)
+        each_ms = time.perf_counter() - begin  # seconds for 1,000 look-ups
+        print(f"\nhover at {tokens:,} tokens: {each_ms * 1e3:.0f} µs")
+        assert each_ms < 0.2

@@ -1,0 +1,237 @@
+"""The list that a picker opens: found by any name, chosen by keys or mouse, left without a trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QPoint, Qt
+from PySide6.QtWidgets import QApplication, QWidget
+from pytestqt.qtbot import QtBot
+
+from pdviz.catalogue import default_catalogue
+from pdviz.scene.theme import DARK, LIGHT
+from pdviz.widgets.choices import KEY, SEARCH_FROM, Choice, ChoicePopup, matching
+
+Key = Qt.Key
+FEW = tuple(Choice(name, name.upper()) for name in ("bf16", "fp8", "int4"))
+
+
+def models() -> tuple[Choice, ...]:
+    return tuple(Choice(m.name, m.name, m.note, " ".join(m.aliases)) for m in default_catalogue().models)
+
+
+def nearest(text: str) -> list[str]:
+    return list(default_catalogue().nearest_models(text))
+
+
+class Opened:
+    """A popup below a button, and what was chosen in it."""
+
+    def __init__(self, button: QWidget, choices: tuple[Choice, ...], current: str, **options: object) -> None:
+        self.chosen: list[str] = []
+        self.popup = ChoicePopup(choices, current, DARK, 1.0, button, **options)  # type: ignore[arg-type]
+        self.popup.chosen.connect(self.chosen.append)
+        self.closed: list[bool] = []
+        self.popup.destroyed.connect(lambda: self.closed.append(True))
+        self.popup.open_below(button)
+
+    def rows(self) -> list[str]:
+        return [str(self.popup.list.item(row).data(KEY)) for row in range(self.popup.list.count())]
+
+    def current(self) -> str:
+        return str(self.popup.list.currentItem().data(KEY))
+
+    def is_closed(self) -> bool:
+        QCoreApplication.sendPostedEvents(None, 0)
+        return bool(self.closed) or not self.popup.isVisible()
+
+
+@pytest.fixture
+def opened(qtbot: QtBot) -> Callable[..., Opened]:
+    button = QWidget()
+    qtbot.addWidget(button)
+    button.setGeometry(100, 100, 200, 32)
+    button.show()
+    kept: list[object] = [button]
+
+    def open_popup(choices: tuple[Choice, ...], current: str = "", **options: object) -> Opened:
+        made = Opened(button, choices, current, **options)
+        kept.append(made)
+        return made
+
+    return open_popup
+
+
+# --- searching -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("search", "name"),
+    [
+        ("llama 3.1 8", "Llama 3.1 8B"),
+        ("8b LLAMA", "Llama 3.1 8B"),
+        ("Llama-3.1-8B", "Llama 3.1 8B"),
+        ("meta-llama/Llama-3.1-8B", "Llama 3.1 8B"),
+        ("gpt oss", "gpt-oss 20B"),
+        ("  phi-4 ", "Phi-4 14B"),
+    ],
+)
+def test_that_a_model_is_found_by_its_name_or_any_alias_however_it_is_written(search: str, name: str) -> None:
+    assert name in [choice.key for choice in matching(models(), search)]
+
+
+def test_that_every_model_is_found_by_its_own_name_and_each_of_its_aliases() -> None:
+    for entry in default_catalogue().models:
+        for words in (entry.name, *entry.aliases):
+            assert entry.name in [choice.key for choice in matching(models(), words)], words
+
+
+def test_that_titles_come_before_other_words_and_nothing_hides_everything() -> None:
+    choices = (Choice("a", "other", "llama"), Choice("b", "llama"), Choice("c", "third"))
+    assert [choice.key for choice in matching(choices, "llama")] == ["b", "a"]
+    assert matching(choices, "") == list(choices)
+    assert matching(choices, "llama third") == []
+
+
+# --- the popup -----------------------------------------------------------------------------------
+
+
+def test_that_a_list_opens_on_the_present_choice_with_the_keyboard_in_the_search(
+    opened: Callable[..., Opened],
+) -> None:
+    held = opened(models(), "Phi-4 14B")
+    assert held.current() == "Phi-4 14B"
+    assert held.rows() == [choice.key for choice in models()]
+    assert held.popup.focusWidget() is held.popup.search
+    assert held.popup.search.accessibleName()
+    assert held.popup.list.accessibleName()
+
+
+def test_that_short_lists_have_no_search_and_are_used_by_keys_all_the_same(
+    opened: Callable[..., Opened], qtbot: QtBot
+) -> None:
+    assert len(FEW) < SEARCH_FROM
+    held = opened(FEW, "bf16")
+    assert not held.popup.search.isVisible()
+    assert held.popup.focusWidget() is held.popup.list
+    qtbot.keyClick(held.popup.list, Key.Key_Down)
+    qtbot.keyClick(held.popup.list, Key.Key_Return)
+    assert held.chosen == ["fp8"]
+    assert held.is_closed()
+
+
+def test_that_typing_an_alias_and_enter_chooses_the_model(
+    opened: Callable[..., Opened], qtbot: QtBot
+) -> None:
+    held = opened(models(), "Phi-4 14B")
+    qtbot.keyClicks(held.popup.search, "meta-llama/Llama-3.1-8B")
+    assert held.rows()[0] == "Llama 3.1 8B"
+    qtbot.keyClick(held.popup.search, Key.Key_Return)
+    assert held.chosen == ["Llama 3.1 8B"]
+    assert held.is_closed()
+
+
+def test_that_an_unknown_text_offers_the_nearest_three_and_says_so(
+    opened: Callable[..., Opened], qtbot: QtBot
+) -> None:
+    held = opened(models(), "Phi-4 14B", nearest=nearest)
+    qtbot.keyClicks(held.popup.search, "lamma 3.1 8b")
+    assert len(held.rows()) == 3
+    assert held.rows() == nearest("lamma 3.1 8b")
+    assert "Llama 3.1 8B" in held.rows()
+    assert all("lamma" in str(held.popup.list.item(row).toolTip()) for row in range(3))
+    assert held.chosen == []
+    held.popup.search.clear()
+    assert len(held.rows()) == len(models())
+
+
+def test_that_enter_on_an_empty_list_chooses_nothing(opened: Callable[..., Opened], qtbot: QtBot) -> None:
+    held = opened(models(), "Phi-4 14B")
+    qtbot.keyClicks(held.popup.search, "zzzz")
+    assert held.rows() == []
+    qtbot.keyClick(held.popup.search, Key.Key_Return)
+    assert held.chosen == []
+
+
+@pytest.mark.parametrize("choices", [FEW, models()], ids=["short", "long"])
+def test_that_escape_closes_without_a_choice(
+    opened: Callable[..., Opened], qtbot: QtBot, choices: tuple[Choice, ...]
+) -> None:
+    held = opened(choices, choices[1].key)
+    qtbot.keyClick(held.popup.focusWidget(), Key.Key_Escape)
+    assert held.is_closed()
+    assert held.chosen == []
+
+
+def test_that_arrows_and_pages_move_in_the_list_while_the_search_has_the_keyboard(
+    opened: Callable[..., Opened], qtbot: QtBot
+) -> None:
+    held = opened(models(), models()[0].key)
+    search = held.popup.search
+    for key, row in (
+        (Key.Key_Up, 0),
+        (Key.Key_Down, 1),
+        (Key.Key_Down, 2),
+        (Key.Key_Up, 1),
+        (Key.Key_PageDown, 9),
+        (Key.Key_PageUp, 1),
+        (Key.Key_PageUp, 0),
+    ):
+        qtbot.keyClick(search, key)
+        assert held.popup.list.currentRow() == row
+    for _ in range(40):
+        qtbot.keyClick(search, Key.Key_PageDown)
+    assert held.popup.list.currentRow() == len(models()) - 1
+    assert held.chosen == []
+
+
+def test_that_a_click_chooses_once(opened: Callable[..., Opened], qtbot: QtBot) -> None:
+    held = opened(FEW, "bf16")
+    place = held.popup.list.visualItemRect(held.popup.list.item(2)).center()
+    qtbot.mouseClick(held.popup.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert held.chosen == ["int4"]
+    assert held.is_closed()
+
+
+@pytest.mark.parametrize("corner", ["top left", "bottom right", "bottom left"])
+@pytest.mark.parametrize("choices", [FEW, models()], ids=["short", "long"])
+@pytest.mark.parametrize("scale", [0.8, 1.0, 3.0])
+def test_that_a_list_opens_wholly_on_the_screen(
+    qtbot: QtBot, corner: str, choices: tuple[Choice, ...], scale: float
+) -> None:
+    area = QApplication.primaryScreen().availableGeometry()
+    button = QWidget()
+    qtbot.addWidget(button)
+    x = area.left() if "left" in corner else area.right() - 120
+    y = area.top() if "top" in corner else area.bottom() - 30
+    button.setGeometry(x, y, 120, 30)
+    button.show()
+    popup = ChoicePopup(choices, choices[0].key, LIGHT, scale, button)
+    popup.open_below(button)
+    frame = popup.geometry()
+    assert area.top() <= frame.top()
+    assert frame.bottom() <= area.bottom() + 1
+    assert frame.right() <= area.right() + 1
+    if frame.width() <= area.width():
+        assert area.left() <= frame.left()
+    # it opens beside its button, never over it, where there is room on either side
+    place = button.mapToGlobal(QPoint(0, 0)).y()
+    if frame.height() < max(place - area.top(), area.bottom() - place - 30):
+        assert frame.bottom() <= place or frame.top() >= place + 30
+    popup.close()
+
+
+def test_that_rows_are_painted_in_the_theme(qtbot: QtBot) -> None:
+    looks = []
+    for theme in (DARK, LIGHT):
+        button = QWidget()
+        qtbot.addWidget(button)
+        button.resize(200, 30)
+        button.show()
+        popup = ChoicePopup(models(), "Phi-4 14B", theme, 1.0, button)
+        popup.open_below(button)
+        looks.append(popup.list.viewport().grab().toImage())
+        assert looks[-1].pixelColor(3, looks[-1].height() - 3).lightness() < 128 or not theme.is_dark
+        popup.close()
+    assert looks[0] != looks[1]
