@@ -73,15 +73,15 @@ def request_layout(width: float, height: float, scale: float, figures: int, warn
     """
     gap = 12 * scale
     tile = (width - gap * (figures - 1)) / figures
-    tile_height = 92 * scale
+    tile_height = 86 * scale
     tiles = tuple(Box(i * (tile + gap), 0.0, tile, tile_height) for i in range(figures))
     top = tile_height + gap
     warning_height = (14 + 18 * warning_lines) * scale if warning_lines else 0.0
     warning = Box(0, top, width, warning_height)
     top += warning_height + (gap if warning_lines else 0)
     free = (height - top) / scale
-    panel_height = min(max(0.25 * free, 158.0), 230.0) * scale if free >= 560 else 0.0
-    tokens_height = (116.0 if free >= 760 else 84.0 if free >= 330 else 0.0) * scale
+    panel_height = min(max(0.23 * free, 152.0), 230.0) * scale if free >= 560 else 0.0
+    tokens_height = (116.0 if free >= 760 else 76.0 if free >= 330 else 0.0) * scale
     foot = height
     panels: list[Box] = []
     left, usable = 0.0, width - gap * (len(PANEL_SHARES) - 1)

@@ -119,15 +119,33 @@ class LabelPlacer:
 
 def crosses(one: Point, other: Point, box: Box) -> bool:
     """True where the straight line between two points meets the box."""
+    return _inside(one, other, box) is not None
+
+
+def clipped(line: tuple[Point, ...], box: Box) -> tuple[Point, ...]:
+    """What of a polyline lies in a box that it enters and leaves once; not every paint device can clip."""
+    found: list[Point] = []
+    for one, other in pairwise(line):
+        shares = _inside(one, other, box)
+        if shares is not None:
+            for share in shares:
+                point = one[0] + share * (other[0] - one[0]), one[1] + share * (other[1] - one[1])
+                if not found or point != found[-1]:
+                    found.append(point)
+    return tuple(found) if len(found) > 1 else ()
+
+
+def _inside(one: Point, other: Point, box: Box) -> tuple[float, float] | None:
+    """Between which shares of the way from one point to another the line is in the box."""
     (x0, y0), (x1, y1) = one, other
     low, high = 0.0, 1.0
     for start, end, near, far in ((x0, x1, box.x, box.right), (y0, y1, box.y, box.bottom)):
         if start == end:
             if not near <= start <= far:
-                return False
+                return None
             continue
         a, b = (near - start) / (end - start), (far - start) / (end - start)
         low, high = max(low, min(a, b)), min(high, max(a, b))
         if low > high:
-            return False
-    return True
+            return None
+    return low, high

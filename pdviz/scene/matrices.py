@@ -16,6 +16,8 @@ from pdviz.units import count
 ACTIVATION_BYTES = 2.0
 """Activations are kept at 16 bit, whatever the format of the weights."""
 
+KNOWN_MODELS = 32
+
 _NAMES = {
     "qkv": "Queries, keys, values",
     "q": "Queries",
@@ -33,7 +35,9 @@ _NAMES = {
     "from experts": "Out of the experts",
     "head": "Head",
 }
-_RECURRENT_NAMES = {
+_RECURRENTKNOWN_MODELS = 32
+
+_NAMES = {
     "qkv": "Recurrent QKV",
     "attention output": "Recurrent output",
     "output": "Recurrent output",
@@ -142,12 +146,24 @@ def _name(found: _Found, is_mixture: bool) -> str:
     return plain[:1].upper() + plain[1:]
 
 
+_known: dict[int, tuple[Architecture, tuple[WeightMatrix, ...]]] = {}
+
+
 def weight_matrices(architecture: Architecture) -> tuple[WeightMatrix, ...]:
     """Every distinct weight matrix that tokens are multiplied by, in reading order.
 
     Equal ones of several layers are one entry. The embedding table is looked up, not multiplied by:
     it is here only where it is the head too.
     """
+    known = _known.get(id(architecture))
+    if known is None or known[0] is not architecture:
+        if len(_known) >= KNOWN_MODELS:
+            _known.clear()
+        known = _known[id(architecture)] = architecture, _weight_matrices(architecture)
+    return known[1]
+
+
+def _weight_matrices(architecture: Architecture) -> tuple[WeightMatrix, ...]:
     merged: dict[tuple[str, str, int, int, int, int], list[_Found]] = {}
     for found in _occurrences(architecture):
         merged.setdefault(found.key, []).append(found)

@@ -13,7 +13,7 @@ from pdviz.scene.matrices import WeightMatrix, size_words, weight_bytes
 from pdviz.scene.stage import Text
 from pdviz.units import binary_size, count, percent, plural
 
-ENTRY_LOW, ENTRY_HIGH = 40.0, 54.0
+ENTRY_LOW, ENTRY_HIGH = 40.0, 58.0
 """Design pixels that an entry takes in a long list and in a short one."""
 
 

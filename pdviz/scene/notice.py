@@ -55,8 +55,8 @@ def _too_large(r: Result) -> Notice | None:
     return _notice(
         "too_large",
         f"It does not fit: {size(-m.free_bytes)} is missing.",
-        f"Weights take {size(m.weights_bytes)}, the KV cache {size(m.kv_bytes)}; there is {size(room)} to give. "
-        "The times are what it would take if it did.",
+        f"Weights take {size(m.weights_bytes)}, the KV cache {size(m.kv_bytes)}; "
+        f"there is {size(room)} to give. The times are what it would take if it did.",
         missing=-m.free_bytes,
         weights=m.weights_bytes,
         kv=m.kv_bytes,
@@ -70,7 +70,8 @@ def _one_token(r: Result) -> Notice | None:
     return _notice(
         "one_token",
         "One token is asked for, and prefill makes it.",
-        f"There is no decode pass, hence no latency between tokens: the answer is there after {duration(r.ttft_s)}.",
+        "There is no decode pass, hence no latency between tokens: "
+        f"the answer is there after {duration(r.ttft_s)}.",
         ttft=r.ttft_s,
     )
 
@@ -132,12 +133,16 @@ def _attention(r: Result) -> Notice | None:
     if share < ATTENTION_SHARE or cost.bound != COMPUTE:
         return None
     longer = _prefill_s(r, 2 * s.prompt_tokens, s.cached_tokens) / cost.time_s
-    square = not r.model.windows and not s.cached_tokens
-    why = ", since attention grows with its square" if square else ""
+    if s.cached_tokens and not r.model.windows:
+        new = "new token attends" if cost.tokens == 1 else f"{count(cost.tokens)} new tokens attend"
+        detail = f"The {new} to all {count(s.cached_tokens)} cached ones."
+    else:
+        why = "" if r.model.windows else ", since attention grows with its square"
+        detail = f"Twice the prompt would take {significant(longer)} times as long{why}."
     return _notice(
         "attention",
         f"At {plural(s.prompt_tokens, 'token')} {percent(share)} of prefill's FLOPs are attention.",
-        f"Twice the prompt would take {significant(longer)} times as long{why}.",
+        detail,
         prompt=s.prompt_tokens,
         share=share,
         longer=longer,
@@ -159,19 +164,19 @@ def _batch(r: Result) -> Notice | None:
     ratio, streams = itl / alone, r.streams
     gain, total = streams / ratio, r.tokens_per_s_total or 0.0
     values = {"streams": streams, "ratio": ratio, "gain": gain, "total": total}
-    speed = f"{significant(total)} tok/s together"
+    times = f"{significant(ratio)} times that of one stream"
+    all_of_it = f"for {count(streams)} times the tokens: {significant(total)} tok/s together"
     if first.bound == COMPUTE:
         headline = f"With {count(streams)} streams even decode is compute-bound."
-        detail = f"ITL is {significant(ratio)} times that of one stream, for {count(streams)} times the tokens: {speed}."
+        detail = f"ITL is {times}, {all_of_it}."
     elif gain < 2:
         headline = f"{count(streams)} streams, but hardly more tokens than one."
-        detail = f"ITL is {significant(ratio)} times that of one stream, so all get {significant(gain)} times its tokens."
+        detail = f"ITL is {times}, so all get {significant(gain)} times its tokens."
     else:
         shared = "decode in one pass" if r.architecture.is_mixture else "share every weight read"
         headline = f"{count(streams)} streams {shared}."
-        above = f"{percent(ratio - 1)} above that of one stream"
-        only = "only " if ratio - 1 < 0.25 * (streams - 1) else ""
-        detail = f"ITL is {only}{above}, for {count(streams)} times the tokens: {speed}."
+        only = f"only {percent(ratio - 1)} above that of one stream" if ratio < 1.5 else times
+        detail = f"ITL is {only}, {all_of_it}."
     return _notice("batch", headline, detail, **values)
 
 
@@ -232,15 +237,12 @@ def _experts(r: Result) -> Notice | None:
     decodes = r.decode is not None
     tokens = r.streams if decodes else r.prefill.tokens
     hit = float(distinct_experts(total, active, tokens))
-    many = max(MANY, 2 * tokens) if decodes else r.prefill.tokens
+    many = MANY
     hit_by_many = float(distinct_experts(total, active, many))
-    detail = f"One token meets {count(active)} of them."
     if tokens == 1:
-        detail += f" {count(many)} tokens would meet {count(hit_by_many)}."
-    elif decodes:
-        detail += " Each that is met is read once, so batching shares less than in a dense model."
+        detail = f"{count(many)} tokens together would read {count(hit_by_many)} of them."
     else:
-        detail += " Each that is met is read once."
+        detail = f"One token meets {count(active)} of them; each that is met is read once."
     return _notice(
         "experts",
         f"{'A decode pass' if decodes else 'Prefill'} reads {count(hit)} of {count(total)} experts a layer.",

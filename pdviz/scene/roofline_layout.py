@@ -11,7 +11,7 @@ import math
 
 from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
 from pdviz.scene.geometry import Box
-from pdviz.scene.labels import CROSSING, LabelPlacer, Point
+from pdviz.scene.labels import CROSSING, LabelPlacer, Point, clipped
 from pdviz.scene.roofline import GrowthPath, Limits, PassDot, PathPoint, Roof, Roofline
 from pdviz.scene.roofline_chart import (
     DOT_RADIUS,
@@ -83,9 +83,12 @@ class _Maker:
         self.roofline, self.frame, self.scale, self.measure = roofline, frame, scale, measure
         self.detailed = detailed
         self.labels: list[Text] = []
-        self.roofs = tuple(
-            Stroke(tuple(frame.px(point) for point in c.points), c.role, c.width * scale, c.dash, c.what)
+        curves = [
+            (c, clipped(tuple(frame.px(point) for point in c.points), frame.plot))
             for c in roof_curves(roofline, frame.limits)
+        ]
+        self.roofs = tuple(
+            Stroke(points, c.role, c.width * scale, c.dash, c.what) for c, points in curves if points
         )
         lines = [stroke.points for stroke in self.roofs]
         self.placer = LabelPlacer(frame.plot.inset(2 * scale), lines, 4 * scale)

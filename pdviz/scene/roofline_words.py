@@ -92,7 +92,13 @@ def roofline_figures(roofline: Roofline) -> tuple[Figure, ...]:
     """Both ridges, both phases, and the batch that would reach the ridge."""
     compute, bandwidth = efficiency_words(roofline.machine)
     return (
-        Figure("Ridge", intensity(roofline.peak.ridge_flops_per_byte), "FLOPs per byte at full speed"),
+        Figure(
+            "Ridge",
+            intensity(roofline.peak.ridge_flops_per_byte),
+            "FLOPs per byte at full speed",
+            None,
+            "FLOPs per byte",
+        ),
         Figure(
             "Ridge of real kernels",
             intensity(roofline.reach.ridge_flops_per_byte),
@@ -118,18 +124,19 @@ def _phase_figure(roofline: Roofline, dot: PassDot) -> Figure:
     name = "Prefill" if dot.phase == PREFILL else "Decode"
     bound = f"{dot.cost.bound}-bound"
     value = intensity(dot.cost.intensity_flops_per_byte)
-    return Figure(f"{name}, FLOPs per byte", value, f"{bound}, {side}", dot.cost.bound, bound)
+    return Figure(f"{name} FLOPs/byte", value, f"{bound}, {side}", dot.cost.bound, bound)
 
 
 def _goal_figure(goal: BatchGoal) -> Figure:
-    title = "Sequences to reach the ridge"
+    title = "Batch at the ridge"
     if goal.sequences is None:
-        return Figure(title, "none", f"KV reads hold it below {intensity(goal.limit_flops_per_byte)}")
-    if goal.fits:
-        room = "any number fits" if goal.fitting is None else f"{count(goal.fitting)} fit in memory"
+        limit = intensity(goal.limit_flops_per_byte)
+        return Figure(title, "none", f"KV reads hold it below {limit}", None, f"held below {limit}")
+    if goal.fitting is None:
+        room = "memory holds any"
     else:
-        room = f"only {count(goal.fitting)} fit in memory" if goal.fitting else "none fits in memory"
-    return Figure(title, count(goal.sequences), room)
+        room = f"memory holds {count(goal.fitting) if goal.fitting else 'none'}"
+    return Figure(title, count(goal.sequences), f"sequences; {room}", None, room)
 
 
 # --- explanations --------------------------------------------------------------------------------

@@ -57,11 +57,12 @@ __all__ = [
     "weight_matrices",
 ]
 
-EXAMPLE_SEQUENCES = 64
 BOUNDS = (COMPUTE, BANDWIDTH)
+EXAMPLE_SEQUENCES = 64
+NOTE, NOTE_WIDTH = 12.0, 80.0
+"""Design pixels: the type of notes about the scale, and the least width that they need."""
 SWEEP_S = 0.5
 """The longest that a round of the sweep may take on the playhead's clock."""
-NOTE = 12.0
 REST = 1.25
 """A round of the sweep over its longest read: at the end everything stays read for a moment."""
 
@@ -221,7 +222,8 @@ class _Page:
                 rows = rows_text(case.rows)
                 sizes = (f"{rows} × {count(m.inputs)}", size_words(m), f"{rows} × {count(m.outputs)}")
                 found.append(tuple(size + noun for size, noun in zip(sizes, nouns, strict=True)))
-            one, two, three = (max(self.pen.width(row[i], 12.5) for row in found) for i in range(3))
+            least = NOTE_WIDTH * self.pen.scale
+            one, two, three = (max(least, *(self.pen.width(row[i], 12.5) for row in found)) for i in range(3))
             widths = (one, two, three)
             if sum(widths) <= room:
                 break

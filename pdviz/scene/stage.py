@@ -111,16 +111,16 @@ def stage_layout(width: float, height: float, scale: float) -> StageLayout:
     """Rows of the stage in a card of that size."""
     pad, gutter = 18 * scale, 74 * scale
     left, inner = pad + gutter, max(width - 2 * pad - gutter, 10.0)
-    y = 14 * scale
+    y = 12 * scale
     header = Box(pad, y, width - 2 * pad, 24 * scale)
     total = Box(left, header.bottom + 4 * scale, inner, 18 * scale)
     overview = Box(left, total.bottom + 2 * scale, inner, 22 * scale)
-    wedge = Box(left, overview.bottom + 3 * scale, inner, 14 * scale)
+    wedge = Box(left, overview.bottom + 2 * scale, inner, 11 * scale)
     measures = Box(left, wedge.bottom, inner, 24 * scale)
-    bottom = height - 10 * scale
+    bottom = height - 6 * scale
     axis_row = Box(left, bottom - 24 * scale, inner, 24 * scale)
-    lane_height = max(34 * scale, 0.105 * height)
-    lane_gap = 21 * scale
+    lane_height = max(29 * scale, 0.095 * height)
+    lane_gap = 19 * scale
     bandwidth = Box(left, axis_row.y - 4 * scale - lane_height, inner, lane_height)
     compute = Box(left, bandwidth.y - lane_gap - lane_height, inner, lane_height)
     plot = Box(left, measures.bottom, inner, max(compute.y - lane_gap - measures.bottom, 10.0))
@@ -262,7 +262,7 @@ class _Builder:
         detail = f"{plural(tokens, 'token')} in one pass"
         if self.result.scenario.cached_tokens:
             detail = f"{plural(tokens, 'new token')} in one pass"
-        if self.sees_prefill and self.axis.start_s <= 0:
+        if self.sees_prefill and self.axis.to_px(0.0) > self.layout.plot.x - 1.0:
             box, pad = self.prefill, 9 * self.scale
             name = self.text(box.x + pad, box.y + pad, "Prefill", "on_bound", 14, True)
             more = self.text(box.x + pad, name.box.bottom, detail, "on_bound", 12.5, False)

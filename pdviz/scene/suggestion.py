@@ -31,7 +31,7 @@ SHARES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2
 
 
 class Suggestion(msgspec.Struct, frozen=True):
-    """``text`` in the imperative, and the fields that it sets. ``preset`` is the title of one where it is one."""
+    """A line of text and the fields that it sets; ``preset`` is the title of that which it is, if any."""
 
     text: str
     edits: tuple[tuple[str, int | str | None], ...]
@@ -135,7 +135,7 @@ def _memory(result: Result, s: Scenario) -> Memory:
 
 
 def _is_possible(result: Result, scenario: Scenario) -> bool:
-    """True where it can be computed, is within the model's context and fits, as far as the present one does."""
+    """True where it can be computed, and fits memory and context as far as the present one does."""
     peaks = result.accelerator.peak_flops_per_s
     try:
         math_dtype(scenario.weights_dtype, peaks, result.accelerator.name)

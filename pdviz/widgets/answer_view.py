@@ -20,7 +20,7 @@ WORD_SIZE, ROW_HEIGHT = 16.0, 32.0
 
 def answer_rows(card: Box, scale: float) -> int:
     """How many rows of words a card of that height holds."""
-    return max(int((card.h - 46 * scale) / (ROW_HEIGHT * scale) + 1e-6), 1)
+    return max(int((card.h - 40 * scale) / (ROW_HEIGHT * scale) + 1e-6), 1)
 
 
 def page_for(card: Box, shown: int, total: int, scale: float) -> Page:
@@ -47,13 +47,13 @@ def status_words(result: Result, shown: int) -> str:
 
 def head_box(card: Box, scale: float) -> Box:
     """Where the title and the status stand."""
-    return Box(card.x + 16 * scale, card.y + 11 * scale, card.w - 32 * scale, 20 * scale)
+    return Box(card.x + 16 * scale, card.y + 8 * scale, card.w - 32 * scale, 20 * scale)
 
 
 def word_boxes(card: Box, page: Page, scale: float) -> list[Box]:
     """Where the words of a page stand, in order."""
     head = head_box(card, scale)
-    top = head.bottom + 7 * scale
+    top = head.bottom + 5 * scale
     return [
         Box(head.x + x, top + row * ROW_HEIGHT * scale, width, (ROW_HEIGHT - 5) * scale)
         for row, words in enumerate(page.rows)

@@ -331,7 +331,7 @@ class Chip(PaintedButton):
         p.setBrush(colour(theme.raised if hovered or self.is_on else theme.surface))
         p.drawRoundedRect(box, box.height() / 2, box.height() / 2)
         whole = Box(0, 0, self.width(), self.height())
-        text = elided(self.text(), 12.5 * s, True, self.width() - 10 * s)
+        text = elided(self.text(), 12.5 * s, True, self.width() - 6 * s)
         draw_text(p, whole, text, theme.text if self.is_on else theme.muted, 12.5 * s, True, "center")
 
 

@@ -33,7 +33,7 @@ from pdviz.widgets.top_bar import TOP_HEIGHT, VIEWS, TopBar
 from pdviz.widgets.transport import TRANSPORT_HEIGHT, Transport
 
 LEAST_WIDTH, LEAST_HEIGHT = 1024, 640
-TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4, 1.6)
+TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
 SPOKEN_MS = 500
 
 
@@ -93,6 +93,8 @@ class MainWindow(QWidget):
         self.sharing.told.connect(self.complain)
         self.player.moved.connect(self._show_time)
         self.request.seeked.connect(self.player.seek)
+        self.request.view_asked.connect(self.show_view)
+        self.request.suggested.connect(self._take_suggestion)
         self.transport.fit_asked.connect(self.request.stage.fit)
         self.top.view_asked.connect(self.show_view)
         self.top.undo.clicked.connect(self.store.undo)
@@ -136,6 +138,11 @@ class MainWindow(QWidget):
         """The view beside the present one."""
         names = [name for name, _ in VIEWS]
         self.show_view(names[(names.index(self.view) + step) % len(names)])
+
+    @Slot(object)
+    def _take_suggestion(self, suggestion: Any) -> None:
+        self._wants_fresh = True
+        self.panel.edit(**dict(suggestion.edits))
 
     @Slot(dict)
     def _edit(self, values: dict[str, Any]) -> None:

@@ -1,6 +1,8 @@
-"""The request view: headline figures, the stage, the meters, the answer. Assembles, decides nothing."""
+"""The request view: figures, stage, meters, answer and three small panels. Assembles, decides nothing."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
@@ -8,18 +10,29 @@ from PySide6.QtWidgets import QWidget
 from pdviz.evaluation import Result
 from pdviz.scene.figures import headline_figures
 from pdviz.scene.geometry import request_layout
+from pdviz.scene.roofline import Roofline, build_roofline
 from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.answer_view import AnswerView
 from pdviz.widgets.figures_view import FigureView
 from pdviz.widgets.meters_view import MetersView
+from pdviz.widgets.notice_panel import NoticePanel
+from pdviz.widgets.roofline_panel import RooflinePanel
+from pdviz.widgets.shapes_panel import ShapesPanel
 from pdviz.widgets.stage_view import StageView
+from pdviz.widgets.view import PaintedView
 from pdviz.widgets.warning_view import WarningView, wrapped
 
 
 class RequestView(QWidget):
-    """Shows a result at a moment. ``seeked(time_s)``: the user moved the playhead."""
+    """Shows a result at a moment.
+
+    ``seeked(time_s)``: the user moved the playhead; ``view_asked(name)``: a panel was opened;
+    ``suggested(values)``: the notice's suggestion was taken.
+    """
 
     seeked = Signal(float)
+    view_asked = Signal(str)
+    suggested = Signal(object)
 
     def __init__(self, result: Result, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +49,14 @@ class RequestView(QWidget):
         self.stage = StageView(result, self)
         self.meters = MetersView(self)
         self.answer = AnswerView(self)
+        self.roofline = RooflinePanel(self)
+        self.shapes = ShapesPanel(self)
+        self.notice = NoticePanel(self)
+        self._chart: Roofline | None = None
         self.stage.seeked.connect(self.seeked)
+        self.roofline.clicked.connect(partial(self.view_asked.emit, "roofline"))
+        self.shapes.clicked.connect(partial(self.view_asked.emit, "shapes"))
+        self.notice.suggested.connect(self.suggested)
         self.show_result(result, frozenset())
 
     @Slot(object, object)
@@ -48,7 +68,10 @@ class RequestView(QWidget):
             view.show_figure(figure)
         self.stage.set_result(result, fresh=fresh)
         self._pass = self._tokens = -1
+        self._chart = build_roofline(result, self._time_s)
         self._show_moment()
+        self.shapes.show_result(result)
+        self.notice.show_result(result, names)
         self._show_warnings()
 
     def _show_warnings(self) -> None:
@@ -70,20 +93,27 @@ class RequestView(QWidget):
         if number != self._pass:
             self._pass = number
             self.meters.show_pass(request.pass_cost(number), self._result.machine, number)
+            if self._chart is not None:
+                self._chart = self._chart.at_time(self._result, self._time_s)
+                self.roofline.show_roofline(self._chart)
         tokens = request.tokens_out_at(self._time_s)
         if tokens != self._tokens:
             self._tokens = tokens
             self.answer.show_tokens(self._result, tokens)
+
+    def _panels(self) -> tuple[PaintedView, ...]:
+        return self.roofline, self.shapes, self.notice
 
     def say_moment(self) -> None:
         """Puts the present moment into words for assistive technology."""
         self.stage.say(self.stage.spoken())
         self.meters.say(self.meters.spoken())
         self.answer.say(self.answer.spoken())
+        self.roofline.say_moment()
 
     def set_look(self, theme: Theme, scale: float) -> None:
         self.theme, self.scale = theme, scale
-        for view in (*self.figures, self.warning, self.stage, self.meters, self.answer):
+        for view in (*self.figures, self.warning, self.stage, self.meters, self.answer, *self._panels()):
             view.set_look(theme, scale)
         self._warnings = wrapped(self._result.warnings, self.width(), scale)
         self.warning.show_lines(self._warnings)
@@ -105,3 +135,7 @@ class RequestView(QWidget):
         self.stage.place(layout.stage)
         self.meters.place(layout.meters)
         self.answer.place(layout.tokens)
+        self.answer.setVisible(layout.tokens.h > 0)
+        for panel, box in zip(self._panels(), layout.panels, strict=True):
+            panel.place(box)
+            panel.setVisible(box.h > 0)

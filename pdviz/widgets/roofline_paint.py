@@ -130,10 +130,7 @@ def paint_now(p: QPainter, mark: DotMark, theme: Theme, scale: float) -> None:
 def paint_chart(p: QPainter, chart: Chart, theme: Theme, scale: float) -> None:
     """The whole chart but the playhead."""
     paint_grid(p, chart, theme)
-    p.save()
-    p.setClipRect(rect(chart.frame.plot))
     paint_strokes(p, chart.roofs, theme)
-    p.restore()
     paint_marks(p, chart, theme, scale)
     paint_axis_labels(p, chart, theme)
 
@@ -146,21 +143,27 @@ def paint_chart_header(
     draw_text(p, header, "Roofline", theme.text, 15.5 * scale, True)
     left = header.x + text_width("Roofline", 15.5 * scale, True) + 14 * scale
     size, x = 13 * scale, header.right
-    dashed = [("dashed: what kernels reach", None)] if roofline.reach != roofline.peak else []
-    for words, code in (
-        *dashed,
-        ("memory bandwidth", theme.bandwidth),
-        ("compute", theme.compute),
-    ):
-        x -= text_width(words, size)
-        draw_text(p, Box(x, header.y, 0, header.h), words, theme.muted, size)
-        if code is not None:
-            swatch = Box(x - 18 * scale, header.y + header.h / 2 - 5.5 * scale, 11 * scale, 11 * scale)
+    key = [("compute", theme.compute), ("memory bandwidth", theme.bandwidth)]
+    if roofline.reach != roofline.peak:
+        key.append(("dashed: what kernels reach", ""))
+    while key and sum(_key_width(words, code, size, scale) for words, code in key) > x - left:
+        key.pop()
+    for words, code in reversed(key):
+        width = _key_width(words, code, size, scale)
+        draw_text(p, Box(x - width, header.y, width, header.h), words, theme.muted, size, False, "right")
+        if code:
+            swatch = Box(
+                x - width + 16 * scale, header.y + header.h / 2 - 5.5 * scale, 11 * scale, 11 * scale
+            )
             draw_round_box(p, swatch, code, 2.5 * scale)
-            x -= 18 * scale
-        x -= 16 * scale
+        x -= width
     words = elided(machine_words(roofline.machine), size, False, max(x - left, 0.0))
     draw_text(p, Box(left, header.y, 0, header.h), words, theme.faint, size)
+
+
+def _key_width(words: str, code: str, size: float, scale: float) -> float:
+    """What an entry of the key takes, with the space before it and its swatch."""
+    return text_width(words, size) + (34 if code else 16) * scale
 
 
 def wrapped(text: str, width: float, pixels: float, bold: bool = False) -> list[str]:

@@ -55,36 +55,28 @@ def slab_outline(slab: Slab, scale: float, share: float = 1.0) -> QPolygonF:
     return QPolygonF([QPointF(box.x, box.y), *right, *bottom])
 
 
-def draw_slab(p: QPainter, slab: Slab, fill: str, line: str | None, scale: float) -> None:
-    """A matrix, filled and outlined; torn where a side is cut."""
-    torn = slab.cut_right or slab.cut_bottom
-    if torn:
+def draw_slab(p: QPainter, slab: Slab, fill: str, scale: float) -> None:
+    """A matrix, filled; torn where a side is cut."""
+    if slab.cut_right or slab.cut_bottom:
         p.setRenderHint(ANTIALIASING, True)
-        p.setPen(QPen(colour(line), 1.0) if line else NO_PEN)
+        p.setPen(NO_PEN)
         p.setBrush(colour(fill))
         p.drawPolygon(slab_outline(slab, scale))
         p.setRenderHint(ANTIALIASING, False)
-        return
-    p.fillRect(rect(slab.box), colour(fill))
-    if line:
-        _draw_outline(p, slab, line, scale)
+    else:
+        p.fillRect(rect(slab.box), colour(fill))
 
 
-def _draw_outline(p: QPainter, slab: Slab, line: str, scale: float) -> None:
+def draw_outline(p: QPainter, slab: Slab, line: str, scale: float) -> None:
+    """A hairline round a matrix that is large enough for one."""
     p.setPen(QPen(colour(line), 1.0))
     p.setBrush(NO_BRUSH)
     if slab.cut_right or slab.cut_bottom:
         p.setRenderHint(ANTIALIASING, True)
         p.drawPolygon(slab_outline(slab, scale))
         p.setRenderHint(ANTIALIASING, False)
-    elif slab.box.w > 3 and slab.box.h > 3:
+    elif min(slab.box.w, slab.box.h) > 3 * scale:
         p.drawRect(rect(slab.box).adjusted(0.5, 0.5, -0.5, -0.5))
-
-
-def sweep_box(row: ShapesRow, share: float, scale: float) -> Box:
-    """What the sweep covers: the weights from the top to the line that is being read."""
-    box = row.weights.box
-    return Box(box.x, box.y, box.w, box.h * share)
 
 
 def sweep_front(row: ShapesRow, before: float, after: float, scale: float) -> Box:
@@ -99,17 +91,18 @@ def paint_sweep(p: QPainter, row: ShapesRow, time_s: float, theme: Theme, scale:
     weights = row.weights
     share = sweep_share(row, time_s)
     if share > 0:
-        p.setPen(NO_PEN)
-        p.setBrush(colour(theme.bandwidth_soft))
         if weights.cut_right:
             p.setRenderHint(ANTIALIASING, True)
+            p.setPen(NO_PEN)
+            p.setBrush(colour(theme.bandwidth_soft))
             p.drawPolygon(slab_outline(weights, scale, share))
             p.setRenderHint(ANTIALIASING, False)
         else:
-            p.fillRect(rect(sweep_box(row, share, scale)), colour(theme.bandwidth_soft))
-        _draw_outline(p, weights, theme.faint, scale)
-        if share < 1:
-            _paint_front(p, row, share, theme, scale)
+            box = Box(weights.box.x, weights.box.y, weights.box.w, weights.box.h * share)
+            p.fillRect(rect(box), colour(theme.bandwidth_soft))
+    draw_outline(p, weights, theme.faint, scale)
+    if 0 < share < 1:
+        _paint_front(p, row, share, theme, scale)
     for text in row.inside:
         draw_scene_text(p, text, theme)
 
@@ -131,9 +124,9 @@ def _paint_front(p: QPainter, row: ShapesRow, share: float, theme: Theme, scale:
 def paint_row(p: QPainter, row: ShapesRow, theme: Theme, scale: float) -> None:
     """A card without its sweep."""
     draw_card(p, row.card, theme, scale)
-    draw_slab(p, row.weights, theme.raised, theme.faint, scale)
-    draw_slab(p, row.activations, theme.bound(row.cost.bound), None, scale)
-    draw_slab(p, row.outputs, theme.memory_weights, None, scale)
+    draw_slab(p, row.weights, theme.raised, scale)
+    draw_slab(p, row.activations, theme.bound(row.cost.bound), scale)
+    draw_slab(p, row.outputs, theme.memory_weights, scale)
     for text in row.texts:
         draw_scene_text(p, text, theme)
 

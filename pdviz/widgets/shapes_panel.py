@@ -13,7 +13,7 @@ from pdviz.scene.theme import Theme
 from pdviz.widgets.fields import by_keyboard
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_scene_text
 from pdviz.widgets.palette import colour, text_width
-from pdviz.widgets.shapes_paint import draw_slab
+from pdviz.widgets.shapes_paint import draw_outline, draw_slab
 from pdviz.widgets.view import PaintedView
 
 OPENING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
@@ -21,9 +21,10 @@ OPENING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 def _paint(p: QPainter, small: SmallShapes, theme: Theme, scale: float) -> None:
     prefill, decode = small.bounds
-    draw_slab(p, small.prefill, theme.bound(prefill), None, scale)
-    draw_slab(p, small.decode, theme.bound(decode), None, scale)
-    draw_slab(p, small.weights, theme.raised, theme.faint, scale)
+    draw_slab(p, small.prefill, theme.bound(prefill), scale)
+    draw_slab(p, small.decode, theme.bound(decode), scale)
+    draw_slab(p, small.weights, theme.raised, scale)
+    draw_outline(p, small.weights, theme.faint, scale)
     for text in small.texts:
         draw_scene_text(p, text, theme)
 

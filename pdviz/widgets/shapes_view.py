@@ -156,7 +156,7 @@ class MatrixList(QListWidget):
 
     def show_entries(self, entries: tuple[Entry, ...], index: int, theme: Theme, scale: float) -> None:
         """What is to choose from and what is chosen; emits nothing."""
-        pitch = round(entries[0].box.h)
+        pitch = int(entries[0].box.h)  # whole pixels, and never more than the list has
         if theme is not self.theme or not self.testAttribute(Qt.WidgetAttribute.WA_SetPalette):
             palette = qt_palette(theme)
             palette.setColor(palette.ColorRole.Base, colour(theme.surface))

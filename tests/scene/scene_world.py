@@ -78,4 +78,5 @@ def views(draw: st.DrawFn, result: Result) -> Window:
         start = result.ttft_s - draw(shares()) * span
     else:
         start = {"start": 0.0, "end": whole - span}.get(kind, draw(shares()) * (whole - span))
+    start = start if start > 1e-6 * span else 0.0
     return Window(start, start + span).held(whole)

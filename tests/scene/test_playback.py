@@ -15,8 +15,11 @@ rates = st.one_of(st.sampled_from(RATES), st.floats(1e-4, 100.0))
 walls = st.floats(0.0, 1e5)
 
 
+playing, either = st.just(True), st.booleans()
+
+
 @st.composite
-def clocks(draw: st.DrawFn, is_playing: st.SearchStrategy[bool] = st.booleans()) -> tuple[Playback, float]:
+def clocks(draw: st.DrawFn, is_playing: st.SearchStrategy[bool] = either) -> tuple[Playback, float]:
     """A playback under way, and a wall time at which it has run on for up to three times its length."""
     whole, rate = draw(wholes), draw(rates)
     start = draw(walls)
@@ -24,9 +27,6 @@ def clocks(draw: st.DrawFn, is_playing: st.SearchStrategy[bool] = st.booleans())
         whole, draw(st.floats(0.0, 1.0)) * whole, start, rate, draw(is_playing), draw(st.booleans())
     )
     return clock, start + draw(st.floats(0.0, 3.0)) * whole / rate
-
-
-playing = st.just(True)
 
 
 @given(clocks())
