@@ -35,9 +35,7 @@ _NAMES = {
     "from experts": "Out of the experts",
     "head": "Head",
 }
-_RECURRENTKNOWN_MODELS = 32
-
-_NAMES = {
+_RECURRENT_NAMES = {
     "qkv": "Recurrent QKV",
     "attention output": "Recurrent output",
     "output": "Recurrent output",

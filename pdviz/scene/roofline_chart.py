@@ -121,12 +121,6 @@ class Chart(msgspec.Struct, frozen=True):
     turned: TurnedText | None
     dots: tuple[DotMark, ...]
 
-    def dot_at(self, x: float, y: float, reach_px: float) -> str | None:
-        """The phase of the nearest dot within ``reach_px``."""
-        near = [(math.hypot(dot.x - x, dot.y - y), dot.phase) for dot in self.dots]
-        distance, phase = min(near, default=(math.inf, None))
-        return phase if distance <= reach_px else None
-
     def line_at(self, x: float, y: float, reach_px: float) -> str:
         """What the nearest line within ``reach_px`` stands for; nothing where there is none."""
         best, found = reach_px, ""

@@ -27,7 +27,7 @@ def snapped(value: float) -> int:
     power = 2 ** round(math.log2(value))
     if abs(value - power) <= 0.02 * power:
         return int(power)
-    digits = max(math.floor(math.log10(value)) - 1, 0)
+    digits = max(math.floor(math.log10(value)) - 2, 0)
     return int(round(value / 10**digits) * 10**digits)
 
 

@@ -19,7 +19,7 @@ from pdviz.scene.stage import Text
 from pdviz.scene.suggestion import Suggestion, suggestion
 from pdviz.scene.theme import DARK, LIGHT, contrast
 from pdviz.widgets.notice_panel import NoticeLayout, NoticePanel, lay_out_notice, paint_notice_panel
-from pdviz.widgets.palette import load_font, metrics, text_width
+from pdviz.widgets.palette import metrics, text_width
 
 SCENARIOS = (
     *(preset.apply(Scenario()) for preset in PRESETS),
@@ -35,11 +35,6 @@ LONG = Notice(
     ("A sentence of detail. " * 12, "And another one."),
     (),
 )
-
-
-@pytest.fixture(autouse=True)
-def _font(qapp: QApplication) -> None:
-    load_font()
 
 
 def laid_out(scenario: Scenario, width: float, height: float, scale: float) -> NoticeLayout:
@@ -183,6 +178,7 @@ def panel(qtbot: QtBot) -> Iterator[NoticePanel]:
     window.activateWindow()
     qtbot.waitExposed(window)
     yield panel
+    window.close()
 
 
 def link_point(panel: NoticePanel) -> QPoint:
