@@ -53,12 +53,15 @@ __all__ = [
     "build_shapes",
     "default_matrix",
     "matmul_cost",
+    "page_scale",
     "sweep_share",
     "weight_matrices",
 ]
 
 BOUNDS = (COMPUTE, BANDWIDTH)
 EXAMPLE_SEQUENCES = 64
+LEAST_WIDTH, LEAST_HEIGHT = 800.0, 560.0
+"""Design pixels that a page needs to be read."""
 NOTE, NOTE_WIDTH = 12.0, 80.0
 """Design pixels: the type of notes about the scale, and the least width that they need."""
 SWEEP_S = 0.5
@@ -157,6 +160,11 @@ def _slowdown(longest_s: float, whole_s: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(wanted))
     return power * max(step for step in (1, 2, 5) if step * power <= wanted * (1 + 1e-9))
+
+
+def page_scale(width: float, height: float, scale: float) -> float:
+    """The scale for a page of that size: ``scale``, but for large type in a small window less."""
+    return min(scale, width / LEAST_WIDTH, height / LEAST_HEIGHT)
 
 
 def build_shapes(

@@ -91,24 +91,30 @@ def build_shapes_panel(
     s, pen, matrix = scale, Lettering(scale, measure), case.matrix
     pad = 16 * s
     body = Box(pad, 46 * s, max(width - 2 * pad, 1.0), max(height - 58 * s, 1.0))
-    names_bounds = body.h >= 112 * s
-    band = body.bottom - (48 if names_bounds else 33) * s
+    is_high = body.h >= 112 * s
+    band = body.bottom - (48 if is_high else 33) * s
     texts = [
         pen.line(pad, 13 * s, pen.fitted(TITLE, body.w, 15.5, True), "text", 15.5, True),
         pen.line(pad, body.y - 2 * s, "FLOPs per byte", "faint", 12),
     ]
+    words = []
     for cost, y in ((case.prefill, body.y + 13 * s), (case.decode, band)):
         role, value = f"{cost.bound}_text", significant(cost.intensity_flops_per_byte)
         texts.append(pen.line(pad, y, value, role, 24, True))
-        if names_bounds:
-            texts.append(pen.line(pad, y + 31 * s, f"{cost.bound}-bound", role, 12))
+        beside = texts[-1].box.right + 7 * s, y + 12 * s
+        words.append(pen.line(*((pad, y + 31 * s) if is_high else beside), f"{cost.bound}-bound", role, 12))
     left = max(text.box.right for text in texts[1:])
+    named = max(left, *(text.box.right for text in words))
 
     names = [f"prefill: {rows_words(case.prefill_rows)}", f"decode: {rows_words(case.decode_rows)}"]
     room = _divide(case, names, body.right - left, body.h, pen)
     if room.k * matrix.inputs < min(64 * s, body.h):  # where it is narrow, only what tells them apart
         names = [f"prefill {rows_text(case.prefill_rows)}", f"decode {rows_text(case.decode_rows)}"]
         room = _divide(case, names, body.right - left, body.h, pen)
+    less = _divide(case, names, body.right - named, body.h, pen)
+    if less.k >= 0.9 * room.k:
+        left, room = named, less
+        texts += words
     x, least = left + room.gap, LEAST_SIDE * s
     slabs = []
     for y, rows, high in (

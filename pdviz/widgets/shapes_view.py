@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from pdviz.evaluation import Result
 from pdviz.scene.geometry import Box
 from pdviz.scene.matrix_column import Entry
-from pdviz.scene.shapes import Shapes, build_shapes, default_matrix, sweep_share, weight_matrices
+from pdviz.scene.shapes import Shapes, build_shapes, default_matrix, page_scale, sweep_share, weight_matrices
 from pdviz.scene.theme import DARK, Theme
 from pdviz.units import percent
 from pdviz.widgets.fields import by_keyboard
@@ -245,7 +245,6 @@ class ShapesView(QWidget):
     def set_look(self, theme: Theme, scale: float) -> None:
         """Another theme or scale."""
         self.theme, self.scale = theme, scale
-        self.canvas.set_look(theme, scale)
         self._rebuild()
 
     @Slot(int)
@@ -269,11 +268,13 @@ class ShapesView(QWidget):
         if not self.isVisible():
             return
         self._is_stale = False
-        shapes = build_shapes(self._result, self._index, self.width(), self.height(), self.scale, text_width)
+        width, height = self.width(), self.height()
+        scale = page_scale(width, height, self.scale)
+        shapes = build_shapes(self._result, self._index, width, height, scale, text_width)
         self.canvas.setGeometry(self.rect())
-        column = shapes.column
-        self.list.setGeometry(rect(column.list_box).toAlignedRect())
-        self.list.show_entries(column.entries, self._index, self.theme, self.scale)
+        self.canvas.set_look(self.theme, scale)
+        self.list.setGeometry(rect(shapes.column.list_box).toAlignedRect())
+        self.list.show_entries(shapes.column.entries, self._index, self.theme, scale)
         self.canvas.show_shapes(shapes)
 
     def showEvent(self, event: QEvent) -> None:

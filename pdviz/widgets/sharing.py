@@ -11,14 +11,10 @@ from PySide6.QtWidgets import QFileDialog, QWidget
 
 from pdviz.errors import InputError
 from pdviz.evaluation import with_names
-from pdviz.report import estimate_text
 from pdviz.scenario import Scenario, edit, to_line
 from pdviz.scene.theme import Theme
 from pdviz.settings import RECENT_LIMIT
-from pdviz.share import read_file, read_text, to_toml
 from pdviz.store import ScenarioStore
-from pdviz.widgets.pages import paint_page
-from pdviz.widgets.pictures import draw_image, write_picture
 
 PAGE = (1920, 1080)
 PICTURE_FILTER = "Pictures (*.png *.svg *.pdf)"
@@ -51,11 +47,16 @@ class Sharing(QObject):
 
     def copy_figures(self) -> None:
         """The figures as a readable table."""
+        from pdviz.report import estimate_text
+
         QGuiApplication.clipboard().setText(estimate_text(self._store.result))
         self.told.emit("Copied the figures as text.")
 
     def copy_picture(self, view: str, time_s: float, theme: Theme) -> None:
         """The view as a picture, with the scenario line as text beside it."""
+        from pdviz.widgets.pages import paint_page
+        from pdviz.widgets.pictures import draw_image
+
         line = to_line(self._store.scenario)
         width, height = PAGE
         paint = partial(paint_page, view, self._store.result, time_s, theme, width, height)
@@ -67,6 +68,8 @@ class Sharing(QObject):
 
     def save_scenario(self, path: str | None = None) -> None:
         """The scenario as a TOML file."""
+        from pdviz.share import to_toml
+
         path = path or self._ask("Save the scenario", "scenario.toml", "Scenarios (*.toml)", ".toml")
         if path:
             try:
@@ -80,6 +83,9 @@ class Sharing(QObject):
 
     def save_picture(self, view: str, time_s: float, theme: Theme, path: str | None = None) -> None:
         """The view as PNG, SVG or PDF, carrying its scenario."""
+        from pdviz.widgets.pages import paint_page
+        from pdviz.widgets.pictures import write_picture
+
         path = path or self._ask("Save the picture", f"{view}.png", PICTURE_FILTER, ".png")
         if not path:
             return
@@ -106,6 +112,8 @@ class Sharing(QObject):
 
     def open_file(self, path: str) -> None:
         """A scenario file or a picture that carries one."""
+        from pdviz.share import read_file
+
         try:
             fields, words = read_file(path)
             self._put(edit(Scenario(), **fields))
@@ -117,6 +125,8 @@ class Sharing(QObject):
 
     def open_text(self, text: str) -> None:
         """A scenario in a text, as pasted or dropped."""
+        from pdviz.share import read_text
+
         try:
             self._put(read_text(text))
         except InputError as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QFocusEvent,
@@ -19,9 +21,11 @@ from pdviz.scene.axis import Window
 from pdviz.scene.hover import hover, pass_under
 from pdviz.scene.measure import Measure, measure, next_event_s
 from pdviz.widgets.fields import by_keyboard
-from pdviz.widgets.hover_card import HoverCard
 from pdviz.widgets.stage_canvas import ZOOM_KEY, ZOOM_LIMIT_PER_EVENT, StageCanvas
 from pdviz.widgets.stage_paint import paint_measure
+
+if TYPE_CHECKING:
+    from pdviz.widgets.hover_card import HoverCard
 
 DRAG_FROM_PX, GRIP_PX = 4.0, 7.0
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
@@ -238,6 +242,8 @@ class StageView(StageCanvas):
             self._hide_card()
             return
         if self._card is None:
+            from pdviz.widgets.hover_card import HoverCard
+
             self._card = HoverCard(self)
             self._card.set_look(self.theme, self.scale)
         self._card.show_hover(hover(self._result, index), at.x(), at.y())

@@ -26,6 +26,7 @@ from pdviz.scene.shapes import (
     build_shapes,
     default_matrix,
     matmul_cost,
+    page_scale,
     sweep_share,
     weight_matrices,
 )
@@ -38,10 +39,11 @@ MODELS = tuple(entry.name for entry in default_catalogue().models)
 WINDOWS = ((1024, 640), (1280, 720), (1366, 768), (1600, 900), (1920, 1080), (2560, 1080), (3840, 2160))
 
 
-def view_of(window: tuple[int, int]) -> tuple[float, float, float]:
+def view_of(window: tuple[int, int], text_size: float = 1.0) -> tuple[float, float, float]:
     """Scale, width and height of the view in a window of that size."""
-    s = interface_scale(*window)
-    return s, window[0] - (284 + 42) * s, window[1] - (52 + 66 + 28) * s
+    s = interface_scale(*window, text_size)
+    width, height = window[0] - (284 + 42) * s, window[1] - (52 + 66 + 28) * s
+    return page_scale(width, height, s), width, height
 
 
 def letters(width: float) -> MeasureText:
@@ -69,9 +71,10 @@ def page(
     index: int | None = None,
     window: tuple[int, int] = (1600, 900),
     measure: MeasureText = measure,
+    text_size: float = 1.0,
 ) -> Page:
     result = result_of(scenario)
-    scale, width, height = view_of(window)
+    scale, width, height = view_of(window, text_size)
     chosen = default_matrix(weight_matrices(result.architecture)) if index is None else index
     return Page(result, width, height, scale, build_shapes(result, chosen, width, height, scale, measure))
 
@@ -286,6 +289,12 @@ def test_that_it_is_said_in_the_smallest_window_too(model: str) -> None:
         scenario = Scenario(model=model, prompt_tokens=prompt)
         for index in range(len(weight_matrices(result_of(scenario).architecture))):
             check_said(page(scenario, index, WINDOWS[0], letters(0.5)).shapes)
+
+
+def test_that_large_type_in_a_small_window_is_held_to_what_can_be_read() -> None:
+    assert page_scale(1274, 758, 1.0) == 1.0
+    assert page_scale(640, 758, 1.0) == 0.8
+    assert page_scale(1274, 448, 1.4) == pytest.approx(0.8)
 
 
 def test_that_the_weights_stay_as_they_are_while_the_prompt_grows() -> None:

@@ -95,6 +95,21 @@ def test_that_blocks_stay_inside_the_plot(s: Scene) -> None:
         assert block.box.bottom == pytest.approx(plot.bottom)
 
 
+@pytest.mark.parametrize("pixels", [0.001, 0.4, 0.9, 1.5, 3.0])
+@pytest.mark.parametrize("number", [1, 9])
+def test_that_a_sliver_of_a_pass_at_the_edge_of_the_view_is_drawn_inside_it(
+    pixels: float, number: int
+) -> None:
+    request = result_of(Scenario()).request
+    width_px = scene(Scenario()).stage.layout.plot.w
+    span = request.pass_start_s(number) / (1 - pixels / width_px)
+    s = scene(Scenario(), Window(0.0, span))
+    plot, last = s.stage.layout.plot, s.stage.blocks[-1]
+    assert last.first == number
+    assert last.box.right == pytest.approx(plot.right, abs=1e-6)
+    assert last.box.w == pytest.approx(max(pixels, 1.0), abs=1e-6)
+
+
 def is_whole(s: Scene, block: Block) -> bool:
     """True where no part of the block is cut off by an end of the view."""
     start, end = extent_s(s.result, block)
@@ -115,8 +130,8 @@ def test_that_a_block_begins_where_its_pass_does_and_is_as_wide_as_it_takes(s: S
             continue
         assert block.box.x == pytest.approx(x0, abs=1e-6)
         short = x1 - x0 - block.box.w
-        if block.first == 0 or block.passes > 1:
-            assert short == pytest.approx(0.0, abs=1e-6)
+        if block.first == 0 or block.passes > 1 or end > s.window.end_s:
+            assert short == pytest.approx(0.0, abs=1e-6)  # what goes on outside ends at the edge
         elif is_whole(s, block):
             gaps.append(short)
             assert short <= min(2 * s.scale, 0.25 * (x1 - x0)) + 1e-6
