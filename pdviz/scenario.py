@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.passes import FIDELITIES
+from pdviz.costmodel.passes import FIDELITIES, Slice
 from pdviz.errors import InputError
 from pdviz.names import shown
 from pdviz.units import parse_count, parse_fraction
@@ -243,6 +243,17 @@ def edit(scenario: Scenario, **values: object) -> Scenario:
             f"has to be computed, got {result.cached_tokens:,}"
         )
     return result
+
+
+def pass_slices(scenario: Scenario, index: int) -> tuple[Slice, ...]:
+    """The slices of pass ``index`` of the request: 0 is prefill, step k has context N + k."""
+    s = scenario
+    if index == 0:
+        return (Slice.prompt(s.prompt_tokens - s.cached_tokens, s.cached_tokens),)
+    context = s.prompt_tokens + index
+    if s.others_context_tokens is None or not s.others:
+        return (Slice.decode(context, 1 + s.others),)
+    return Slice.decode(context), Slice.decode(s.others_context_tokens, s.others)
 
 
 def to_keys(scenario: Scenario) -> dict[str, Any]:

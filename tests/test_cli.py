@@ -24,6 +24,7 @@ import pdviz.options  # reads pdviz.export before the tests put another in its p
 from pdviz import cli
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
+from pdviz.explain import KEYS
 from pdviz.scenario import FIELDS, Field, Scenario, to_line
 
 ROOT = Path(pdviz.__file__).parent.parent
@@ -240,6 +241,58 @@ def test_that_options_mean_the_same_in_every_spelling() -> None:
 def test_that_names_are_answered_as_the_catalogue_has_them() -> None:
     scenario = estimate("--model", "meta-llama/Llama-3.1-8B", "--gpu", " h100 ")["scenario"]
     assert (scenario["model"], scenario["gpu"]) == ("Llama 3.1 8B", "H100 SXM")
+
+
+# --- explanations ----------------------------------------------------------------------------------
+
+
+def test_that_figures_are_explained_with_their_numbers() -> None:
+    text = answer("estimate", "--prompt", "128", "--explain", "ttft", "prefill.bound", "--output", "2")
+    assert text.startswith("ttft\nTime to first token: 6.39 ms\n")
+    assert "TTFT = max(FLOPs / (e_c × peak), bytes / (e_b × bandwidth))\n" in text
+    assert "\n\nprefill.bound\nPrefill: what limits it: bandwidth-bound\n" in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_that_without_a_name_every_figure_is_explained() -> None:
+    found = json.loads(answer("estimate", "--explain", "--json", "--model", "Mixtral 8x7B"))
+    assert [one["key"] for one in found] == list(KEYS)
+    assert answer("estimate", "--explain", "--model", "Mixtral 8x7B").count("\n\n\n") == 0
+
+
+def test_that_explanations_agree_with_the_estimate() -> None:
+    options = ("--others", "63", "--prompt", "4000")
+    found = {
+        one["key"]: one["figure"] for one in json.loads(answer("estimate", "--explain", "--json", *options))
+    }
+    figures = estimate(*options)
+    for key, name in (
+        ("ttft", "ttft_s"),
+        ("itl", "itl_s"),
+        ("e2e", "e2e_s"),
+        ("decode_share", "decode_share"),
+    ):
+        assert found[key] == pytest.approx(figures[name], rel=1e-12)
+    for name, value in figures["prefill"].items():
+        key = {"time_s": "time", "intensity_flops_per_byte": "intensity"}.get(name, name)
+        if name != "bound":
+            assert found[f"prefill.{key}"] == pytest.approx(value, rel=1e-12)
+
+
+def test_that_figures_can_be_named_in_several_ways() -> None:
+    wanted = answer("estimate", "--explain", "ttft", "itl")
+    assert answer("estimate", "--explain=ttft", "--explain", "itl") == wanted
+    assert answer("estimate", "--explain", "TTFT,itl") == wanted
+    assert answer("estimate", "--explain", "memory", "--json").count('"key"') == 7
+
+
+def test_that_an_unknown_figure_is_one_sentence_with_near_ones() -> None:
+    text = complaint("estimate", "--explain", "tfft")
+    assert text.startswith('unknown figure "tfft"; the nearest are ttft, ')
+    assert text.count(", ") == 2
+    assert complaint("estimate", "--explain", "ttft", "nonsense", "--json").startswith(
+        'unknown figure "nonsense"'
+    )
 
 
 # --- scenario lines and files ----------------------------------------------------------------------
@@ -613,7 +666,14 @@ def test_that_the_main_help_names_every_command() -> None:
 
 
 @pytest.mark.parametrize(
-    "argv", [("estimate",), ("estimate", "--json"), ("models",), ("accelerators", "--json")]
+    "argv",
+    [
+        ("estimate",),
+        ("estimate", "--json"),
+        ("estimate", "--explain"),
+        ("models",),
+        ("accelerators", "--json"),
+    ],
 )
 def test_that_nothing_that_draws_is_loaded_for_words(argv: tuple[str, ...]) -> None:
     code = (
@@ -714,7 +774,9 @@ WORDS = st.one_of(
         [*cli.COMMANDS, "--json", "--help", "-h", "--version", "--reset", "--", "-", "--scenario"]
     ),
     st.sampled_from([f"--{field.key}" for field in FIELDS]),
-    st.sampled_from(["--out", "--view", "--at", "--at-fraction", "--theme", "--size", "--scale"]),
+    st.sampled_from(
+        ["--out", "--view", "--at", "--at-fraction", "--theme", "--size", "--scale", "--explain"]
+    ),
     st.sampled_from(
         ["h100", "qwen3-8b", "32K", "0.5", "fp8", "ideal", "a.png", "light", "9x9", "prompt=5 kv=fp8"]
     ),

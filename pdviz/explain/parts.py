@@ -6,24 +6,13 @@ import msgspec
 
 from pdviz.costmodel.architecture import Attention
 from pdviz.costmodel.dtypes import DTYPES
-from pdviz.costmodel.passes import IDEAL, Slice, distinct_experts
+from pdviz.costmodel.passes import IDEAL, distinct_experts
 from pdviz.evaluation import Result
 from pdviz.explain.working import Term, Working
-from pdviz.scenario import Scenario
+from pdviz.scenario import pass_slices as pass_slices
 
 Chain = list[Working]
 """A working, then those that its terms come from."""
-
-
-def pass_slices(scenario: Scenario, index: int) -> tuple[Slice, ...]:
-    """The slices of pass ``index`` of the request: 0 is prefill, step k has context N + k."""
-    s = scenario
-    if index == 0:
-        return (Slice.prompt(s.prompt_tokens - s.cached_tokens, s.cached_tokens),)
-    context = s.prompt_tokens + index
-    if s.others_context_tokens is None or not s.others:
-        return (Slice.decode(context, 1 + s.others),)
-    return Slice.decode(context), Slice.decode(s.others_context_tokens, s.others)
 
 
 class Group(msgspec.Struct, frozen=True):

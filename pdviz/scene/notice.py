@@ -14,7 +14,7 @@ from pdviz.costmodel.passes import distinct_experts
 from pdviz.costmodel.request import cost_request
 from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
 from pdviz.evaluation import Result
-from pdviz.explain import pass_slices
+from pdviz.scenario import pass_slices
 from pdviz.units import count, duration, percent, plural, significant, size
 
 MOST = 2

@@ -211,6 +211,9 @@ class _Page:
         self.drawing = Box(card.x + self.pad, top, room_w, max(card.h - top - foot, 8 * s))
         slabs_w = room_w - 2 * self.operator_w
         self.labels, widths = self._labels(slabs_w)
+        if sum(widths) > slabs_w:
+            self.operator_w = max((room_w - sum(widths)) / 2, 20 * s)
+            slabs_w = room_w - 2 * self.operator_w
         self.columns = fit_columns(matrix, widths, slabs_w, self.drawing.h, s)
         spare = slabs_w - self.columns.activations - self.columns.weights - self.columns.outputs
         self.operator_w += min(max(spare, 0.0) / 2, 46 * s)

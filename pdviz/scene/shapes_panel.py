@@ -76,12 +76,13 @@ def small_case(result: Result) -> SmallCase:
 
 
 class _Room(msgspec.Struct, frozen=True):
-    """How the panel is divided: the scale, the blocks' column, gaps before and after it."""
+    """The scale, the blocks' column, gaps before and after it, and whether the weights can be named."""
 
     k: float
     column: float
     gap: float
     operator_w: float
+    has_caption: bool
 
 
 def build_shapes_panel(
@@ -101,8 +102,8 @@ def build_shapes_panel(
     for cost, y in ((case.prefill, body.y + 13 * s), (case.decode, band)):
         role, value = f"{cost.bound}_text", significant(cost.intensity_flops_per_byte)
         texts.append(pen.line(pad, y, value, role, 24, True))
-        beside = texts[-1].box.right + 7 * s, y + 12 * s
-        words.append(pen.line(*((pad, y + 31 * s) if is_high else beside), f"{cost.bound}-bound", role, 12))
+        x, drop = (pad, 31 * s) if is_high else (texts[-1].box.right + 7 * s, 12 * s)
+        words.append(pen.line(x, y + drop, cost.bound, role, 12))
     left = max(text.box.right for text in texts[1:])
     named = max(left, *(text.box.right for text in words))
 
@@ -112,7 +113,7 @@ def build_shapes_panel(
         names = [f"prefill {rows_text(case.prefill_rows)}", f"decode {rows_text(case.decode_rows)}"]
         room = _divide(case, names, body.right - left, body.h, pen)
     less = _divide(case, names, body.right - named, body.h, pen)
-    if less.k >= 0.9 * room.k:
+    if less.k >= 0.9 * room.k and less.has_caption >= room.has_caption:
         left, room = named, less
         texts += words
     x, least = left + room.gap, LEAST_SIDE * s
@@ -150,13 +151,15 @@ def _divide(case: SmallCase, names: list[str], width: float, height: float, pen:
         return max(min(k, height / matrix.inputs), 1e-6)
 
     k = largest(room)
-    if matrix.outputs * k < aside and largest(room - aside) > 0.7 * k:
+    has_caption = matrix.outputs * k >= aside
+    if not has_caption and largest(room - aside) > 0.7 * k:
         k = largest(room - aside)  # a little smaller, so that what the weights are can stand beside them
+        has_caption = True
     column = max(matrix.inputs * k, label_w)
     beside = matrix.outputs * k + (aside if matrix.outputs * k < aside else 0.0)
     spare = max(room - column - beside, 0.0)
     more = min(spare / 3, 40 * s)
-    return _Room(k, column, gap + more, operator_w + more)
+    return _Room(k, column, gap + more, operator_w + more, has_caption)
 
 
 def _caption_words(case: SmallCase) -> tuple[str, str, str]:

@@ -2,13 +2,14 @@
 
 Widgets are registered with a function that tells which figure is at a point of theirs. Resting on one
 for a moment shows its card; leaving takes it away again unless the mouse has gone onto the card. A
-click, F2 or the context key shows it at once and keeps it until Escape. Nothing is made before the
-first use.
+click, F2 or the context key shows it at once and keeps it until Escape. Nothing is made, nor
+imported, before the first use.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Slot
@@ -17,12 +18,14 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from pdviz.catalogue import Catalogue
 from pdviz.evaluation import Result
-from pdviz.explain import DEFAULT_RATE, Explanation, explain
 from pdviz.scene.theme import DARK, Theme
-from pdviz.widgets.explain_card import ExplainCard
 from pdviz.widgets.fields import by_keyboard
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH
 from pdviz.widgets.palette import colour
+
+if TYPE_CHECKING:
+    from pdviz.explain import Explanation
+    from pdviz.widgets.explain_card import ExplainCard
 
 HOVER_MS = 450
 NEXT_MS = 150  # from one figure to the next while a card is open
@@ -139,6 +142,8 @@ class Explainer(QObject):
 
     def _made_card(self) -> ExplainCard:
         if self._card is None:
+            from pdviz.widgets.explain_card import ExplainCard
+
             card = self._card = ExplainCard(self._window)
             card.followed.connect(self.follow)
             card.entered.connect(self._stay)
@@ -147,6 +152,8 @@ class Explainer(QObject):
         return self._card
 
     def _explanation(self, pointed: Pointed, key: str | None = None) -> Explanation:
+        from pdviz.explain import DEFAULT_RATE, explain
+
         rate = self._rate() if self._rate is not None else DEFAULT_RATE
         return explain(
             self._newest(), key or pointed.key, pointed.pass_index, rate=rate, catalogue=self._catalogue

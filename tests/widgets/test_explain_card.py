@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -188,6 +190,18 @@ def test_that_nothing_is_made_before_the_first_use(world: World) -> None:
     world.explainer.set_look(LIGHT, 1.0)
     world.explainer.close()
     assert world.window.findChild(ExplainCard) is None
+
+
+def test_that_nothing_is_imported_before_the_first_use() -> None:
+    code = (
+        "import sys, pdviz.widgets.explainer; "
+        "loaded = [n for n in sys.modules if n.startswith('pdviz.explain') or n.endswith('explain_card')]; "
+        "sys.exit(str(loaded) if loaded else 0)"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert (found.returncode, found.stderr) == (0, "")
 
 
 def test_that_the_default_waits_are_those_of_a_tooltip() -> None:
