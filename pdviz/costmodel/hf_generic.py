@@ -57,13 +57,13 @@ REFUSED = {
     "modernbert": "it is an encoder",
 }
 
-_OTHER_LAYERS = re.compile(
+_OTHER_LAYERS = (
     r"mamba|ssm|rwkv|linear_(attn|attention|key|value|num|conv)|lightning|(^|_)conv(_|$)|hybrid|swa_|"
     r"(^|_)index_(topk|head|n_heads)|kv_shared|share_kv|per_layer|block_configs|latent_size|"
     r"share_expert|shared_intermediate|dense_intermediate|global_head_dim|compress|recurrent|"
     r"altup|laurel|cross_attention_(layers|freq)|zero_expert"
 )
-_HARMLESS = re.compile(
+_HARMLESS = (
     r"token|_id$|_ids$|eps|rope|rotary|theta|std|range|drop|version|temperature|scal|max_|min_|top_k|top_p|"
     r"beam|loss|coef|norm_topk|factor|n_group|topk_group|pretraining|label|hash|base|length|size_per|"
     r"architectures|act|cap|multiplier|init"
@@ -107,7 +107,7 @@ def _mixture(fields: Fields) -> Mixture | None:
 
 def llama_like(fields: Fields, kind: str, tying_is_said: bool) -> Family:
     """A row for an unknown family, from what its fields say; ``tying_is_said`` if the file does."""
-    strange = sorted(n for n in fields.names() if _OTHER_LAYERS.search(n) and fields.raw(n))
+    strange = sorted(n for n in fields.names() if re.search(_OTHER_LAYERS, n) and fields.raw(n))
     if strange:
         raise fields.error(
             f"family {shown(kind)} is not known, and {fields.label(plain(strange[0]))} speaks of parts "
@@ -147,7 +147,7 @@ def not_understood(fields: Fields) -> list[str]:
         plain(name)
         for name in fields.names()
         if name not in fields.asked
-        and not _HARMLESS.search(name)
+        and not re.search(_HARMLESS, name)
         and not name.startswith("_")
         and type(fields.raw(name)) in (int, list)
     )

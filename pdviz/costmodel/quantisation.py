@@ -12,25 +12,23 @@ import msgspec
 
 from pdviz.costmodel.hf_fields import Fields, shown
 
-#: Part of the model -> how modules of it are named in checkpoints.
+#: Part of the model -> how modules of it are named in checkpoints (compiled when they are first needed).
 _PARTS = (
-    ("shared", re.compile(r"shared_expert")),
-    ("experts", re.compile(r"experts|block_sparse_moe(?!\.gate)")),
+    ("shared", r"shared_expert"),
+    ("experts", r"experts|block_sparse_moe(?!\.gate)"),
     (
         "router",
-        re.compile(r"mlp\.gate(\b|$)|block_sparse_moe\.gate|router|moe\.gate|(^|\.)gate($|\*)|mixer\.gate"),
+        r"mlp\.gate(\b|$)|block_sparse_moe\.gate|router|moe\.gate|(^|\.)gate($|\*)|mixer\.gate",
     ),
-    ("attention", re.compile(r"attn|attention")),
-    ("feed_forward", re.compile(r"(mlp|feed_forward|ffn)[.*$]*$")),
-    ("dense", re.compile(r"mlp|feed_forward|ffn")),
-    ("head", re.compile(r"lm_head|output_layer|embed_out")),
-    ("embedding", re.compile(r"embed_tokens|wte|word_embeddings")),
+    ("attention", r"attn|attention"),
+    ("feed_forward", r"(mlp|feed_forward|ffn)[.*$]*$"),
+    ("dense", r"mlp|feed_forward|ffn"),
+    ("head", r"lm_head|output_layer|embed_out"),
+    ("embedding", r"embed_tokens|wte|word_embeddings"),
 )
-_ELSEWHERE = re.compile(
-    r"vision|visual|vit\b|image|audio|projector|mm_|mtp|norm|eh_proj|embed_vision|correction"
-)
-_LAYER = re.compile(r"(?:layers|h|blocks)\\?\.(\d+)(?!\d)")
-_MODULE = re.compile(r"(?:^|[.*\\])([a-z0-9_]+_proj[a-z_]*|wq_?[ab]?|wo|wkv[_ab]*|qkv|out_proj|dense)$")
+_ELSEWHERE = r"vision|visual|vit\b|image|audio|projector|mm_|mtp|norm|eh_proj|embed_vision|correction"
+_LAYER = r"(?:layers|h|blocks)\\?\.(\d+)(?!\d)"
+_MODULE = r"(?:^|[.*\\])([a-z0-9_]+_proj[a-z_]*|wq_?[ab]?|wo|wkv[_ab]*|qkv|out_proj|dense)$"
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -86,13 +84,13 @@ def kept_parts(names: list[object], fields: Fields, name: str) -> tuple[Kept, ..
         if not isinstance(entry, str):
             raise fields.error(f"{fields.label(name)} must hold module names, got {shown(entry)}")
         text = entry[:200].removeprefix("re:")
-        layer = _LAYER.search(text)
+        layer = re.search(_LAYER, text)
         number = int(layer.group(1)) if layer is not None and len(layer.group(1)) < 6 else None
-        if text in ("Linear", "") or _ELSEWHERE.search(text):
+        if text in ("Linear", "") or re.search(_ELSEWHERE, text):
             continue
-        part = next((part for part, pattern in _PARTS if pattern.search(text)), None)
+        part = next((part for part, pattern in _PARTS if re.search(pattern, text)), None)
         if part is not None:
-            module = _MODULE.search(text.rstrip(".*$"))
+            module = re.search(_MODULE, text.rstrip(".*$"))
             found[Kept(part, number, module.group(1) if module is not None else None)] = None
         elif number is not None and text.rstrip(".*$").endswith(str(number)):
             found |= {Kept(part, number): None for part in ("attention", "feed_forward")}

@@ -42,10 +42,10 @@ DEFAULT_RATE = 0.1
 MEMORY_PARTS = {
     "weights": "weights in memory",
     "kv": "KV cache in memory",
-    "reserve": "what is kept for the runtime",
-    "used": "weights and KV cache together",
+    "reserve": "memory kept for the runtime",
+    "used": "memory in use",
     "capacity": "memory that there is",
-    "free": "what is left, or missing",
+    "free": "memory that is left",
     "fits": "whether it fits",
 }
 

@@ -62,7 +62,7 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
             _stored_kv(result)[0],
         ]
         value = report.memory_text(result) if part == "fits" else units.size(m.free_bytes)
-        title = "Does it fit" if part == "fits" else "Free memory"
+        title = "GPU memory" if part == "fits" else "Free memory"
         summary = (
             "It fits: something is left beside weights, KV cache and reserve."
             if m.fits

@@ -53,7 +53,7 @@ def ttft(result: Result) -> Explanation:
         "the first token.",
         work.time("TTFT"),
         steps=(limit_words(work), work.flops()[0], *moved(work)),
-        sources=(*time_sources(result), sources.METRICS),
+        sources=(*time_sources(result), sources.TTFT),
         fidelity=fidelity_text(result),
         inputs=time_inputs("prefill"),
     )

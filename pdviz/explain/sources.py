@@ -22,9 +22,10 @@ INFERENCE = (
     "(Pope et al., arXiv 2211.05102, section 2)."
 )
 EXPERTS = "Formula: how many different experts are hit on average where each token's are drawn uniformly."
+TTFT = "Definition: from the start of the prompt pass to its end, when the first token is there; no queueing."
 METRICS = (
     "Definition: ITL is the mean gap between tokens after the first, as vLLM's serving benchmark has it; "
-    "the first token belongs to TTFT. Queueing is not counted."
+    "the first token belongs to TTFT."
 )
 CONVENTION = (
     "Efficiencies: the textbook convention of pdviz, the same for every accelerator, yours to change."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -17,11 +17,13 @@ from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
 from pdviz.store import ScenarioStore
 from pdviz.units import binary_size, count, parameters, plural, si, significant
-from pdviz.widgets.choices import Choice, ChoicePopup
 from pdviz.widgets.fields import Chip, LogSlider, PickerButton, ValueEdit, attempt
 from pdviz.widgets.memory_view import MemoryView
 from pdviz.widgets.paint import draw_card, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
+
+if TYPE_CHECKING:
+    from pdviz.widgets.choices import Choice
 
 PANEL_WIDTH = 284.0
 LEAST_PANEL_HEIGHT = 655.0
@@ -138,6 +140,8 @@ class ControlPanel(QWidget):
 
     def choices(self, name: str) -> tuple[Choice, ...]:
         """What the picker of a field offers."""
+        from pdviz.widgets.choices import Choice
+
         catalogue = self._store.catalogue
         if name == "model":
             return tuple(Choice(m.name, m.name, m.note, " ".join(m.aliases)) for m in catalogue.models)
@@ -156,6 +160,8 @@ class ControlPanel(QWidget):
 
     def open_choices(self, name: str) -> None:
         """Opens the list of a picker."""
+        from pdviz.widgets.choices import ChoicePopup
+
         catalogue = self._store.catalogue
         nearest = {"model": catalogue.nearest_models, "accelerator": catalogue.nearest_accelerators}.get(name)
         current = getattr(self._store.scenario, name)

@@ -54,6 +54,7 @@ _WATCHED = frozenset(
     (
         *(Type.Enter, Type.Leave, Type.MouseMove, Type.MouseButtonPress, Type.MouseButtonRelease),
         *(Type.ShortcutOverride, Type.KeyPress, Type.ContextMenu, Type.FocusIn, Type.FocusOut, Type.Hide),
+        Type.Resize,
     )
 )
 
@@ -183,6 +184,10 @@ class Explainer(QObject):
         box = self._pointed.box or self._anchor.rect()
         self._made_card().open_for(one, self._anchor, box, self.theme, self.scale, back)
         self._window.installEventFilter(self)  # for Escape, while a card is open
+
+    @Slot()
+    def _place_again(self) -> None:
+        self._show(again=True)
 
     @Slot(str)
     def follow(self, key: str) -> None:
@@ -328,7 +333,9 @@ class Explainer(QObject):
         return False
 
     def _on_window(self, event: QEvent) -> bool:
-        """Escape closes the card before it does anything else in the window."""
+        """Escape closes the card before it does anything else; the card stays inside a window that shrinks."""
+        if event.type() == Type.Resize:
+            QTimer.singleShot(0, self, self._place_again)  # once the figures have their new places
         if self.shown is None or not isinstance(event, QKeyEvent) or event.key() != Qt.Key.Key_Escape:
             return False
         if event.type() == Type.ShortcutOverride:

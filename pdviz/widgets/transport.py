@@ -15,7 +15,6 @@ from pdviz.scene.playback import RATES
 from pdviz.scene.theme import DARK, Theme
 from pdviz.units import duration
 from pdviz.widgets.accessibility import Role
-from pdviz.widgets.choices import Choice, ChoicePopup
 from pdviz.widgets.fields import Chip, IconButton, PickerButton
 from pdviz.widgets.paint import ANTIALIASING, NO_PEN, draw_text
 from pdviz.widgets.palette import colour, text_width
@@ -181,6 +180,8 @@ class Transport(QWidget):
         self._player.set_rate(self._slow_rate if rate == 1.0 else 1.0)
 
     def _open_rates(self) -> None:
+        from pdviz.widgets.choices import Choice, ChoicePopup
+
         rates = sorted({*RATES, self._player.clock.rate})
         choices = tuple(Choice(repr(rate), slow_motion(rate)) for rate in rates)
         popup = ChoicePopup(choices, repr(self._player.clock.rate), self.theme, self.scale, self)

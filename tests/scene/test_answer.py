@@ -48,6 +48,16 @@ def test_that_a_page_keeps_to_its_rows_and_its_width(
         assert all(w >= width_of(word) + 12 - 1e-6 for _, w, word in row)
 
 
+@pytest.mark.parametrize("rows", [1, 2, 3])
+def test_that_no_page_of_a_long_answer_needs_another_row(rows: int) -> None:
+    for width in range(150, 1_400, 97):
+        size = page(0, 10**6, width, rows).tokens
+        for number in range(30):
+            found = page(number * size + 1, 10**6, width, rows)
+            assert found.first == number * size
+            assert len(found.rows) <= rows, (width, number)
+
+
 @given(st.integers(1, 400), widths, row_counts)
 @settings(max_examples=40)
 def test_that_turning_pages_shows_each_token_once_and_in_order(total: int, width: float, rows: int) -> None:

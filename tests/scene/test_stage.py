@@ -110,6 +110,13 @@ def test_that_a_sliver_of_a_pass_at_the_edge_of_the_view_is_drawn_inside_it(
     assert last.box.w == pytest.approx(max(pixels, 1.0), abs=1e-6)
 
 
+@pytest.mark.parametrize("number", [1, 2, 50])
+def test_that_a_view_that_ends_where_a_pass_begins_does_not_show_it(number: int) -> None:
+    request = result_of(Scenario()).request
+    s = scene(Scenario(), Window(0.0, request.pass_start_s(number)))
+    assert s.stage.blocks[-1].first + s.stage.blocks[-1].passes == number
+
+
 def is_whole(s: Scene, block: Block) -> bool:
     """True where no part of the block is cut off by an end of the view."""
     start, end = extent_s(s.result, block)
@@ -416,6 +423,39 @@ def test_that_labels_are_not_written_across_the_blocks(s: Scene) -> None:
     for text in s.stage.texts:
         for block in s.stage.blocks:
             assert not ink(text).overlaps(block.box), (text, block)
+
+
+@pytest.mark.parametrize("others", [1, 63, 1_000])
+@pytest.mark.parametrize("prompt", [1, 20, 64])
+@pytest.mark.parametrize("steps", [3, 12, 40])
+def test_that_the_name_of_a_short_prompt_stands_above_a_tall_train(
+    others: int, prompt: int, steps: int
+) -> None:
+    scenario = Scenario(prompt_tokens=prompt, others=others)
+    result = result_of(scenario)
+    s = scene(scenario, Window(0.0, result.request.pass_start_s(steps)))
+    assert "Prefill" in [text.text for text in written(s.stage)]
+    for text in s.stage.texts:
+        assert not any(ink(text).overlaps(block.box) for block in s.stage.blocks)
+
+
+@given(scenes())
+def test_that_no_line_of_a_dimension_runs_through_a_word(s: Scene) -> None:
+    for dimension in s.stage.dimensions:
+        line = Box(dimension.x0, dimension.y - 0.5, dimension.x1 - dimension.x0, 1.0)
+        for text in written(s.stage):
+            if text is not dimension.text:
+                assert not ink(text).overlaps(line), (text, dimension)
+        assert dimension.splits or not ink(dimension.text).overlaps(line)
+
+
+def test_that_long_labels_of_ticks_far_into_an_endless_request_do_not_touch() -> None:
+    whole = result_of(Scenario(output_tokens=10**7)).e2e_s
+    for span in (1e-4, 1e-3, 0.1, 10.0):
+        s = scene(Scenario(output_tokens=10**7), Window(whole - 2 * span, whole - span))
+        boxes = [text.box for _, text in s.stage.ticks if text.text]
+        assert boxes
+        assert all(one.right + 4 <= other.x for one, other in itertools.pairwise(boxes))
 
 
 @given(scenes())

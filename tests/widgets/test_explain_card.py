@@ -483,6 +483,12 @@ def test_that_a_short_text_makes_a_small_card_and_nothing_is_cut_off(world: Worl
     assert len(set(heights.values())) > 1
 
 
+def test_that_an_open_card_stays_inside_a_window_that_shrinks(world: World, qtbot: QtBot) -> None:
+    world.explainer.open(world.first, Pointed("slow_motion"), pin=True)
+    world.window.resize(420, 260)
+    qtbot.waitUntil(lambda: world.window.rect().contains(world.card.geometry()), timeout=1000)
+
+
 def test_that_an_open_card_follows_the_look(world: World) -> None:
     world.explainer.open(world.first, Pointed("peak"), pin=True)
     height = world.card.height()
