@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from pdviz import settings as settings_module
 from pdviz.scenario import PRESETS, Scenario, to_keys
-from pdviz.settings import FILE, THEME_CHOICES, Settings, forget, load, save
+from pdviz.settings import FILE, RECENT_LIMIT, THEME_CHOICES, Settings, forget, load, save
 
 FULL = Settings(
     theme="light",
@@ -22,6 +22,9 @@ FULL = Settings(
     window=(-40, 20, 1440, 900),
     maximised=True,
     scenario=Scenario(model="Gemma 3 27B", weights_dtype="fp8", others=63, others_context_tokens=2_000),
+    text_size=1.25,
+    reduced_motion=True,
+    recent=("model='Phi-4 14B' prompt=77", "model='Llama 3.1 8B' gpu=L4"),
 )
 
 
@@ -66,6 +69,9 @@ settings_values = st.builds(
         st.tuples(*(st.integers(-(10**4), 10**4) for _ in "xy"), *(st.integers(1, 10**4) for _ in "wh")),
     ),
     maximised=st.booleans(),
+    text_size=st.floats(0.7, 2.0),
+    reduced_motion=st.booleans(),
+    recent=st.lists(st.text(), max_size=RECENT_LIMIT).map(tuple),
     scenario=st.one_of(
         st.none(),
         st.sampled_from([preset.apply(Scenario(model="Phi-4 14B")) for preset in PRESETS]),
@@ -119,6 +125,14 @@ DAMAGE = [
     ("window", [0, 0, 800.5, 600], "four whole numbers"),
     ("window", {"x": 1}, "four whole numbers"),
     ("window", "800x600", "four whole numbers"),
+    ("text_size", 9, "0.7"),
+    ("text_size", "large", "number"),
+    ("text_size", float("nan"), "number"),
+    ("text_size", True, "number"),
+    ("reduced_motion", 0, "true or false"),
+    ("recent", "prompt=77", "list"),
+    ("recent", ["prompt=77", 3], "list"),
+    ("recent", {"a": 1}, "list"),
     ("scenario", "Llama", "object"),
     ("scenario", [], "object"),
     ("scenario", {"prompt": -5}, "whole number"),

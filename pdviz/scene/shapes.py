@@ -268,7 +268,10 @@ class _Page:
             for x, label in zip(xs, self.labels[number], strict=True)
         ]
         inside, beside = self._size_of(weights, columns.weights)
-        notes = (*note, *self._columns_note(weights, beside))
+        columns_words = self._columns_note(weights, beside)
+        if columns_words and columns_words[-1].box.bottom > y + self.drawing.h:
+            beside, columns_words = (), self._columns_note(weights, ())
+        notes = (*note, *columns_words)
         return ShapesRow(
             name=case.name,
             title=case.title,

@@ -6,7 +6,7 @@ import itertools
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QPoint, QRect, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
@@ -230,6 +230,24 @@ class ControlPanel(QWidget):
             child.set_look(theme, scale)
         self._lay_out()
         self.update()
+
+    def figure_at(self, at: QPoint) -> tuple[str, QRect] | None:
+        """(what explains it, where it is) of a figure in the lines below model and accelerator."""
+        keys = {
+            "model": ("parameters", "kv_bytes_per_token"),
+            "accelerator": ("peak", "bandwidth", "ridge"),
+        }
+        for box, text, _, size, bold, _ in self._texts:
+            for name, found in keys.items():
+                if text != self._hints[name] or not box.contains(at.x(), at.y()):
+                    continue
+                left = box.x
+                for key, words in zip(found, text.split(" · "), strict=True):
+                    width = text_width(f"{words} · ", size, bold)
+                    if left <= at.x() < left + width:
+                        return key, QRect(round(left), round(box.y), round(width), round(box.h))
+                    left += width
+        return None
 
     def resizeEvent(self, event: object) -> None:
         self._lay_out()

@@ -333,7 +333,7 @@ class Explainer(QObject):
         return False
 
     def _on_window(self, event: QEvent) -> bool:
-        """Escape closes the card before it does anything else; the card stays inside a window that shrinks."""
+        """Escape closes the card before anything else; the card stays inside a window that shrinks."""
         if event.type() == Type.Resize:
             QTimer.singleShot(0, self, self._place_again)  # once the figures have their new places
         if self.shown is None or not isinstance(event, QKeyEvent) or event.key() != Qt.Key.Key_Escape:

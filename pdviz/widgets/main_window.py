@@ -24,6 +24,7 @@ from pdviz.settings import Settings
 from pdviz.store import ScenarioStore
 from pdviz.widgets.actions import make_actions
 from pdviz.widgets.control_panel import LEAST_PANEL_HEIGHT, PANEL_WIDTH, ControlPanel
+from pdviz.widgets.explain_map import explain_window
 from pdviz.widgets.palette import colour, font, qt_palette, system_is_dark
 from pdviz.widgets.player import Player
 from pdviz.widgets.request_view import RequestView
@@ -80,6 +81,7 @@ class MainWindow(QWidget):
         self._speaker.setSingleShot(True)
         self._speaker.setInterval(SPOKEN_MS)
         self._speaker.timeout.connect(self.request.say_moment)
+        self.explainer = explain_window(self)
         self.set_reduced_motion(settings.reduced_motion)
         self.top.show_view(self.view)
         self._show_result(store.result, frozenset())
@@ -164,11 +166,13 @@ class MainWindow(QWidget):
                 view.show_result(now, names, fresh)
         self.transport.show_result(now)
         self.top.show_result(now, self.store.can_undo, self.store.can_redo)
+        self.explainer.refresh()
 
     @Slot(float)
     def _show_time(self, time_s: float) -> None:
         self.views[self.view].show_time(time_s)
         self.transport.show_time(time_s)
+        self.explainer.refresh()
         if not self.player.clock.is_playing:
             self._speaker.start()
 
@@ -212,6 +216,7 @@ class MainWindow(QWidget):
         parts: tuple[Any, ...] = (self.top, self.panel, self.transport, self.toast, self.views[self.view])
         for part in parts:
             part.set_look(theme, scale)
+        self.explainer.set_look(theme, scale)
         if self.help is not None:
             self.help.set_look(theme, scale)
         self._lay_out()

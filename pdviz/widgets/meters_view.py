@@ -112,6 +112,11 @@ class MetersView(PaintedView):
             self._shown = shown
             self.update()
 
+    @property
+    def pass_index(self) -> int | None:
+        """The pass that is shown."""
+        return self._shown[2] if self._shown is not None else None
+
     def spoken(self) -> str:
         """Both values in words."""
         if self._shown is None:

@@ -283,14 +283,6 @@ def test_that_what_is_not_to_scale_is_said_in_its_card(one: Page) -> None:
     check_said(one.shapes)
 
 
-@pytest.mark.parametrize("model", MODELS)
-def test_that_it_is_said_in_the_smallest_window_too(model: str) -> None:
-    for prompt in (1, 2**15, 2**20):
-        scenario = Scenario(model=model, prompt_tokens=prompt)
-        for index in range(len(weight_matrices(result_of(scenario).architecture))):
-            check_said(page(scenario, index, WINDOWS[0], letters(0.5)).shapes)
-
-
 def test_that_large_type_in_a_small_window_is_held_to_what_can_be_read() -> None:
     assert page_scale(1274, 758, 1.0) == 1.0
     assert page_scale(640, 758, 1.0) == 0.8
@@ -410,25 +402,31 @@ def written(shapes: Shapes) -> list[Text]:
     return texts
 
 
-@given(pages())
-def test_that_no_text_is_written_over_another(one: Page) -> None:
-    for a, b in itertools.combinations(written(one.shapes), 2):
+def check_texts(shapes: Shapes) -> None:
+    for a, b in itertools.combinations(written(shapes), 2):
         assert not ink(a).overlaps(ink(b)), (a, b)
-
-
-@given(pages())
-def test_that_texts_stay_in_their_cards(one: Page) -> None:
-    shapes = one.shapes
     for texts, card in (
         (shapes.column.texts, shapes.column.box),
-        (
-            (*shapes.bar.texts, *(d.name for d in shapes.bar.dots), *(t for _, t in shapes.bar.ticks)),
-            shapes.bar.card,
-        ),
+        (of_bar(shapes), shapes.bar.card),
         *(((*row.texts, *row.inside), row.card) for row in shapes.rows),
     ):
         for text in texts:
             assert is_in(ink(text), card), text
+
+
+@given(pages())
+def test_that_no_text_is_written_over_another_nor_leaves_its_card(one: Page) -> None:
+    check_texts(one.shapes)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_that_all_is_said_and_can_be_read_in_the_smallest_window_too(model: str) -> None:
+    for prompt, width in ((1, 0.55), (2**17, 0.5)):
+        scenario = Scenario(model=model, prompt_tokens=prompt, output_tokens=1, others=99)
+        for index in range(len(weight_matrices(result_of(scenario).architecture))):
+            shapes = page(scenario, index, WINDOWS[0], letters(width)).shapes
+            check_said(shapes)
+            check_texts(shapes)
 
 
 @given(pages())
