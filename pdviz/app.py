@@ -33,7 +33,7 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     window.restore_geometry()
     window.show()
     if messages:
-        window.toast.tell(*messages)
+        window.toast.tell(*messages, stays=True)
     window.start_playing()
     del application
     return int(QApplication.exec())

@@ -1,15 +1,13 @@
 """The start-up guard: what is wrong with Qt here, in one sentence with the command that repairs it.
 
 Nothing of Qt is imported until `binding_problem` is called. The table of platform libraries also serves
-`.ci/environment.py`, which loads this file by its path: it must need the standard library only.
+`.ci/environment.py`, which loads this file by its path: it must need the standard library only. Every start
+passes here, so that what only a sentence needs is imported when one is made.
 """
 
 from __future__ import annotations
 
 import os
-import re
-import shlex
-import shutil
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
@@ -88,7 +86,7 @@ def binding_problem() -> str | None:
 
 def version_problem(version: str) -> str | None:
     """Say what is wrong with a version of PySide6 on any Python, or None."""
-    parts = tuple(int(part) for part in re.findall(r"\d+", version)[:3])
+    parts = tuple(int(part) for part in version.split(".")[:3] if part.isdigit())
     if parts < OLDEST_VERSION:
         return f"PySide6 {version} is older than the {'.'.join(map(str, OLDEST_VERSION))} that pdviz needs"
     if parts == EMPTY_PLOTS_VERSION:
@@ -149,6 +147,8 @@ def loader_problem(error: ImportError) -> str:
     """Turn a failed import of PySide6 into one sentence with the command that repairs it."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").startswith(("PySide6", "shiboken6")):
         return f"PySide6 is not installed for this Python; install it with: {_pip_command()}"
+    import re
+
     reason = " ".join(str(error).split())
     match = re.match(r"(lib[^\s:/]+\.so[.\d]*): cannot open shared object file", reason)
     if match is None:
@@ -159,20 +159,26 @@ def loader_problem(error: ImportError) -> str:
     return _missing_sentence(missing)
 
 
-def missing_libraries(roles: Collection[Role], load: Callable[[str], object] | None = None) -> list[Library]:
-    """Return the platform libraries of these roles that cannot be loaded here."""
-    if load is None:
-        import ctypes
+def missing_libraries(
+    roles: Collection[Role], is_there: Callable[[str], bool] | None = None
+) -> list[Library]:
+    """Return the platform libraries of these roles that are not on this system."""
+    is_there = is_there or _is_there
+    return [one for one in PLATFORM_LIBRARIES if one.role in roles and not is_there(one.soname)]
 
-        load = ctypes.CDLL
-    missing = []
-    for library in PLATFORM_LIBRARIES:
-        if library.role in roles:
-            try:
-                load(library.soname)
-            except OSError:
-                missing.append(library)
-    return missing
+
+def _is_there(soname: str) -> bool:
+    """Look where libraries usually lie, which takes microseconds; only then ask the loader, which knows."""
+    folders = (f"/usr/lib/{getattr(sys.implementation, '_multiarch', '')}", "/usr/lib64", "/usr/lib")
+    if any(os.path.exists(f"{folder}/{soname}") for folder in folders):
+        return True
+    import ctypes
+
+    try:
+        ctypes.CDLL(soname)
+    except OSError:
+        return False
+    return True
 
 
 def apt_packages(libraries: Iterable[Library]) -> list[str]:
@@ -182,6 +188,8 @@ def apt_packages(libraries: Iterable[Library]) -> list[str]:
 
 def install_command(libraries: Iterable[Library], also: Iterable[str] = ()) -> str | None:
     """Return the command that installs these libraries here (and, with apt, other packages), or None."""
+    import shutil
+
     libraries = list(libraries)
     superuser = "" if hasattr(os, "geteuid") and os.geteuid() == 0 else "sudo "
     if shutil.which("apt-get"):
@@ -206,6 +214,8 @@ def _missing_sentence(missing: list[Library]) -> str:
 
 
 def _pip_command(*options: str) -> str:
+    import shlex
+
     python = f'"{sys.executable}"' if sys.platform == "win32" else shlex.quote(sys.executable)
     return " ".join([python, "-m pip install", *options, f"PySide6-Essentials=={GOOD_VERSION}"])
 

@@ -8,9 +8,10 @@ from functools import partial
 from pdviz.errors import InputError
 from pdviz.scenario import Scenario, to_line
 
-VIEWS = ("request",)
+VIEWS = ("request", "roofline", "shapes")
 SUFFIXES = (".png", ".svg", ".pdf")
 LARGEST_SIDE_PX = 16_384
+SMALLEST_PX = (320, 180)
 
 
 def render(
@@ -35,6 +36,9 @@ def render(
         raise InputError(f'--view must be one of {", ".join(VIEWS)}, got "{view}"')
     if suffix not in SUFFIXES:
         raise InputError(f'--out must end in {", ".join(SUFFIXES)}, got "{out}"')
+    if width < SMALLEST_PX[0] or height < SMALLEST_PX[1]:
+        least = "x".join(map(str, SMALLEST_PX))
+        raise InputError(f"--size must be at least {least} to be legible, got {width}x{height}")
     if max(width, height) * scale > LARGEST_SIDE_PX:
         raise InputError(f"--size times --scale must stay within {LARGEST_SIDE_PX:,} pixels a side")
     _make_headless_application()

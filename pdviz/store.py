@@ -11,7 +11,7 @@ from pdviz.errors import InputError
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import BY_NAME, Scenario, changed, edit
 
-GESTURE_S = 0.7
+GESTURE_S = 1.5
 HISTORY_LIMIT = 500
 NO_GESTURE: tuple[frozenset[str], float] = (frozenset(), 0.0)
 

@@ -12,6 +12,7 @@ import re
 
 from pdviz.errors import InputError
 
+LONGEST_COUNT = 60  # characters
 GB = 1e9
 GIB = 2**30
 
@@ -154,6 +155,8 @@ def parse_count(text: str | int, what: str, low: int, high: int) -> int:
     clean = _GROUPS.sub(lambda match: re.sub(r"\D", "", match[0]), str(text).strip().lower())
     factor = _SUFFIXES.get(clean[-1:], 1)
     digits = clean[:-1] if factor != 1 else clean
+    if len(clean) > LONGEST_COUNT:
+        raise InputError(f"{expectation}, got {_quoted(text)}")
     try:
         number = float(digits) * factor if factor != 1 or "." in digits or "e" in digits else int(digits)
     except ValueError:

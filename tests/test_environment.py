@@ -178,9 +178,7 @@ def bare_linux(setup, monkeypatch):
     monkeypatch.setattr(
         binding, "missing_libraries", lambda roles: [one for one in some if one.role in roles]
     )
-    monkeypatch.setattr(
-        binding.shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None
-    )
+    monkeypatch.setattr(setup.shutil, "which", lambda name: "/usr/bin/apt-get" if name == "apt-get" else None)
     monkeypatch.setattr(setup, "load_binding", lambda: binding)
     monkeypatch.setattr(setup, "venv_packages", lambda: ["python3.11-venv"])
     monkeypatch.setattr(setup, "apt_prefix", lambda: None)

@@ -52,6 +52,11 @@ def interface_scale(width: float, height: float, text_size: float = 1.0) -> floa
     return max(SCALE_LOW * min(text_size, 1.0), min(SCALE_HIGH, round(fit * 20) / 20))
 
 
+def page_type_scale(width: float, height: float) -> float:
+    """How large type is drawn on a page of that size: as on a slide, however small."""
+    return min(width / DESIGN_WIDTH, height / DESIGN_HEIGHT)
+
+
 class PageLayout(msgspec.Struct, frozen=True):
     """Where the parts of the request view are. Parts for which there is no room have no height."""
 

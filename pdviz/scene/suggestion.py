@@ -27,7 +27,7 @@ WORDS = {
     "Code completion": "try a code completion",
 }
 USUAL_OUTPUT = 128
-SHARES = (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 2048, ACCELERATORS_LIMIT)
+SHARES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, ACCELERATORS_LIMIT)
 
 
 class Suggestion(msgspec.Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QWidget
 
 from pdviz.costmodel.memory import RESERVE_SOURCE
@@ -15,7 +15,8 @@ from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
 from pdviz.store import ScenarioStore
 from pdviz.units import duration
-from pdviz.widgets.fields import Chip, ValueEdit, attempt
+from pdviz.widgets.buttons import Chip
+from pdviz.widgets.fields import ValueEdit, attempt
 from pdviz.widgets.paint import draw_card, draw_text
 from pdviz.widgets.palette import colour, font, qt_palette
 from pdviz.widgets.warning_view import wrapped
@@ -73,7 +74,13 @@ class Assumptions(QFrame):
         corner = anchor.mapToGlobal(QPoint(right - self.width(), bottom + 4))
         self.move(max(corner.x(), 0), corner.y())
         self.show()
-        self.edits[EFFICIENCIES[0]].setFocus()
+        self.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
 
     def _edit(self, name: str, value: object, *_: object) -> None:
         sentence = attempt(partial(self._store.edit, **{name: value}))

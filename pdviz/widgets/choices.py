@@ -19,6 +19,7 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QFrame,
     QLineEdit,
     QListWidget,
@@ -132,12 +133,12 @@ class ChoicePopup(QFrame):
         layout.addWidget(self.list)
         self._fill(list(choices), current)
 
-    def open_below(self, button: QWidget) -> None:
-        """Shows the list under ``button``, or above it where there is no room."""
+    def open_below(self, button: QWidget, width: int | None = None) -> None:
+        """Shows the list under ``button`` (as wide), or above it where there is no room."""
         rows = min(len(self._choices), SHOWN_ROWS)
         row = 46 if any(c.detail for c in self._choices) else 32
         height = round((rows * row + (40 if self.search.isVisibleTo(self) else 0)) * self._scale) + 6
-        width = max(button.width(), round((390 if row == 46 else 150) * self._scale))
+        width = width or max(button.width(), round((390 if row == 46 else 150) * self._scale))
         corner = button.mapToGlobal(QPoint(0, button.height() + 3))
         area = button.screen().availableGeometry()
         y = corner.y()
@@ -146,6 +147,7 @@ class ChoicePopup(QFrame):
         x = min(corner.x(), area.right() - width)
         self.setGeometry(x, y, width, min(height, area.height()))
         self.show()
+        self.list.scrollToItem(self.list.currentItem(), QAbstractItemView.ScrollHint.PositionAtCenter)
         (self.search if self.search.isVisibleTo(self) else self.list).setFocus()
 
     def _fill(self, choices: list[Choice], current: str = "") -> None:
@@ -172,6 +174,9 @@ class ChoicePopup(QFrame):
                 for c in self._choices
                 if c.key == name
             ]
+            self._fill(found)
+            self.list.setCurrentRow(-1)
+            return
         self._fill(found)
 
     @Slot(QListWidgetItem)

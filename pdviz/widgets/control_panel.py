@@ -17,7 +17,8 @@ from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
 from pdviz.store import ScenarioStore
 from pdviz.units import binary_size, count, parameters, plural, si, significant
-from pdviz.widgets.fields import Chip, LogSlider, PickerButton, ValueEdit, attempt
+from pdviz.widgets.buttons import Chip, PickerButton
+from pdviz.widgets.fields import LogSlider, ValueEdit, attempt
 from pdviz.widgets.memory_view import MemoryView
 from pdviz.widgets.paint import draw_card, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
@@ -120,7 +121,8 @@ class ControlPanel(QWidget):
         sentence = attempt(partial(self._store.edit, **{name: text.split("×")[0].replace("tokens", "")}))
         if sentence is not None:
             self.edits[name].refuse()
-            self._report(sentence)
+            field = BY_NAME[name]
+            self._report(sentence.replace(f"{field.key} must", f"{field.label} must", 1))
         else:
             self.show_result(self._store.result, frozenset())
 

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QTextBrowser, QVBoxLayout, QW
 from pdviz.explain import KEYS, Explanation, explanation_text
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
-from pdviz.widgets.fields import Chip
+from pdviz.widgets.buttons import Chip
 from pdviz.widgets.paint import draw_card
 from pdviz.widgets.palette import colour, font, qt_palette
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QRegion
-from PySide6.QtWidgets import QAbstractButton, QLineEdit, QWidget
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QRegion
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from pdviz.errors import InputError
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.accessibility import Role
-from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, NO_PEN, draw_icon, draw_text, elided
+from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, NO_PEN, draw_text
 from pdviz.widgets.palette import colour, font, text_width
 from pdviz.widgets.view import PaintedView
 
@@ -55,7 +55,7 @@ class LogSlider(PaintedView):
         self.mark: int | None = None
         self.mark_words = ""
         self.shows_focus = False
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setAccessibleName(name)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
@@ -243,182 +243,16 @@ class ValueEdit(QLineEdit):
         self._colour()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Key.Key_Escape:
+        is_changed = self._is_refused or self.text() != self._typed
+        if event.key() == Key.Key_Escape and not is_changed:
+            self.clearFocus()
+            event.ignore()
+        elif event.key() == Key.Key_Escape:
             self._is_refused = False
             self.setText(self._typed)
             self.clearFocus()
         else:
             super().keyPressEvent(event)
-
-
-class PaintedButton(QAbstractButton):
-    """The base of painted buttons: themed, focused by Tab only, Space and Enter press it."""
-
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.theme: Theme = DARK
-        self.scale = 1.0
-        self.setText(name)
-        self.setAccessibleName(name)
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.shows_focus = False
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.shows_focus = by_keyboard(event)
-        super().focusInEvent(event)
-
-    def set_look(self, theme: Theme, scale: float) -> None:
-        self.theme, self.scale = theme, scale
-        self.update()
-
-    def place(self, box: Box) -> None:
-        self.setGeometry(round(box.x), round(box.y), round(box.w), round(box.h))
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            presses = event.key() in (Key.Key_Space, Key.Key_Return, Key.Key_Enter)
-            if presses and not event.modifiers():
-                event.accept()
-                return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Key.Key_Return, Key.Key_Enter):
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def sizeHint(self) -> QSize:
-        return QSize(round(self.needed_width()), round(30 * self.scale))
-
-    def needed_width(self) -> float:
-        """Width that the text needs."""
-        return text_width(self.text(), 13 * self.scale, True) + 26 * self.scale
-
-    def paint(self, p: QPainter) -> None:
-        """Draws the button."""
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as p:
-            p.setRenderHint(ANTIALIASING, True)
-            self.paint(p)
-            if self.hasFocus() and self.shows_focus:
-                p.setRenderHint(ANTIALIASING, True)
-                p.setPen(QPen(colour(self.theme.text), 1.4 * self.scale, Qt.PenStyle.DotLine))
-                p.setBrush(NO_BRUSH)
-                p.drawRoundedRect(QRectF(self.rect()).adjusted(2, 2, -2, -2), 5 * self.scale, 5 * self.scale)
-
-
-class Chip(PaintedButton):
-    """A pill that is on or off; being on is shown, not remembered."""
-
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(name, parent)
-        self.is_on = False
-
-    def show_on(self, is_on: bool) -> None:
-        if is_on != self.is_on:
-            self.is_on = is_on
-            self.setAccessibleDescription("on" if is_on else "")
-            self.update()
-
-    def paint(self, p: QPainter) -> None:
-        theme, s = self.theme, self.scale
-        box = QRectF(self.rect()).adjusted(0.8, 0.8, -0.8, -0.8)
-        p.setPen(QPen(colour(theme.text if self.is_on else theme.line), 1.5 * s if self.is_on else 1.0))
-        hovered = self.underMouse() or self.isDown()
-        p.setBrush(colour(theme.raised if hovered or self.is_on else theme.surface))
-        p.drawRoundedRect(box, box.height() / 2, box.height() / 2)
-        whole = Box(0, 0, self.width(), self.height())
-        text = elided(self.text(), 12.5 * s, True, self.width() - 6 * s)
-        draw_text(p, whole, text, theme.text if self.is_on else theme.muted, 12.5 * s, True, "center")
-
-
-class IconButton(PaintedButton):
-    """A symbol; ``filled`` draws it on a disc."""
-
-    def __init__(self, name: str, icon: str, parent: QWidget | None = None, filled: bool = False) -> None:
-        super().__init__(name, parent)
-        self.icon_name, self._filled = icon, filled
-        self.is_on = False
-        self.setToolTip(name)
-
-    def show_icon(self, icon: str, name: str) -> None:
-        if icon != self.icon_name:
-            self.icon_name = icon
-            self.setAccessibleName(name)
-            self.setToolTip(name)
-            self.update()
-
-    def show_on(self, is_on: bool) -> None:
-        if is_on != self.is_on:
-            self.is_on = is_on
-            self.setAccessibleDescription("on" if is_on else "off")
-            self.update()
-
-    def paint(self, p: QPainter) -> None:
-        theme = self.theme
-        box = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        code = theme.text if self.isEnabled() else theme.line
-        p.setPen(NO_PEN)
-        if self._filled:
-            p.setBrush(colour(theme.accent))
-            p.drawEllipse(box)
-            code = theme.on_accent
-        elif self.is_on or ((self.underMouse() or self.isDown()) and self.isEnabled()):
-            p.setBrush(colour(theme.raised))
-            p.drawRoundedRect(box, 6 * self.scale, 6 * self.scale)
-        side = 0.5 * min(box.width(), box.height())
-        centre = box.center()
-        draw_icon(p, self.icon_name, Box(centre.x() - side / 2, centre.y() - side / 2, side, side), code)
-
-
-class PickerButton(PaintedButton):
-    """Shows a choice and opens a list of them."""
-
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(name, parent)
-        self._choice = ""
-        self._framed = True
-
-    def show_choice(self, choice: str) -> None:
-        if choice != self._choice:
-            self._choice = choice
-            self.setAccessibleDescription(choice)
-            self.update()
-
-    @property
-    def choice(self) -> str:
-        return self._choice
-
-    def set_framed(self, framed: bool) -> None:
-        """Without a frame it reads as text with a chevron."""
-        self._framed = framed
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Key.Key_Down, Key.Key_F4):
-            self.click()
-        else:
-            super().keyPressEvent(event)
-
-    def needed_width(self) -> float:
-        return text_width(self._choice, 14.5 * self.scale, True) + 44 * self.scale
-
-    def paint(self, p: QPainter) -> None:
-        theme, s = self.theme, self.scale
-        box = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
-        hovered = self.underMouse() or self.isDown()
-        if self._framed or hovered:
-            p.setPen(QPen(colour(theme.line), 1.0) if self._framed else NO_PEN)
-            p.setBrush(colour(theme.raised if hovered else theme.window))
-            p.drawRoundedRect(box, 6 * s, 6 * s)
-        inner = Box(11 * s, 0, self.width() - 36 * s, self.height())
-        size, bold = 14.5 * s, self._framed
-        draw_text(p, inner, elided(self._choice, size, bold, inner.w), theme.text, size, bold)
-        draw_icon(
-            p, "chevron", Box(self.width() - 25 * s, self.height() / 2 - 7 * s, 14 * s, 14 * s), theme.muted
-        )
 
 
 def attempt(action: Callable[[], None]) -> str | None:

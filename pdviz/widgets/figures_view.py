@@ -21,7 +21,10 @@ def paint_figure(p: QPainter, box: Box, figure: Figure, theme: Theme, scale: flo
     rows = ((0.13, 0.20), (0.34, 0.36), (0.71, 0.20))
     title, value, detail = (Box(x, box.y + box.h * top, width, box.h * high) for top, high in rows)
     draw_text(p, title, elided(figure.title, 13.5 * scale, False, width), theme.muted, 13.5 * scale)
-    draw_text(p, value, elided(figure.value, 28 * scale, True, width), theme.text, 28 * scale, True)
+    large = 28 * scale
+    while large > 16 * scale and text_width(figure.value, large, True) > width:
+        large -= 2 * scale
+    draw_text(p, value, elided(figure.value, large, True, width), theme.text, large, True)
     code = theme.bound_text(figure.bound) if figure.bound else theme.muted
     bold = figure.bound is not None
     words = figure.detail

@@ -92,8 +92,10 @@ class MainWindow(QWidget):
         self.store.failed.connect(self.complain)
         self.panel.refused.connect(self.complain)
         self.panel.preset_chosen.connect(self._want_fresh)
-        self.sharing.told.connect(self.complain)
+        self.sharing.told.connect(self.toast.inform)
+        self.sharing.failed.connect(self.complain)
         self.player.moved.connect(self._show_time)
+        self.player.rate_changed.connect(self.request.stage.suit_rate)
         self.request.seeked.connect(self.player.seek)
         self.request.view_asked.connect(self.show_view)
         self.request.suggested.connect(self._take_suggestion)
@@ -159,6 +161,8 @@ class MainWindow(QWidget):
     @Slot(object, object)
     def _show_result(self, result: object, names: object) -> None:
         now = self.store.result
+        if names:
+            self.toast.settle()
         fresh, self._wants_fresh = self._wants_fresh, False
         self.player.set_request(now.request)
         for key, view in self.views.items():
@@ -269,8 +273,9 @@ class MainWindow(QWidget):
             y = min(max(y, screen.top()), screen.bottom() - h + 1)
             self.setGeometry(x, y, w, h)
         else:
-            w = max(min(1600, round(screen.width() * 0.92)), LEAST_WIDTH)
-            h = max(min(940, round(screen.height() * 0.9)), LEAST_HEIGHT)
+            wide, high = screen.width(), screen.height()
+            w = round(max(min(max(1600, 0.72 * wide), 0.92 * wide), LEAST_WIDTH))
+            h = round(max(min(max(940, 0.76 * high), 0.9 * high), LEAST_HEIGHT))
             self.resize(w, h)
         if self._settings.maximised:
             self.setWindowState(Qt.WindowState.WindowMaximized)
@@ -328,7 +333,7 @@ class MainWindow(QWidget):
     def toggle_motion(self) -> None:
         """Reduced motion, or as usual."""
         self.set_reduced_motion(not self.reduces_motion)
-        self.complain("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
+        self.toast.inform("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if event.mimeData().hasUrls() or event.mimeData().hasText():

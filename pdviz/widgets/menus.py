@@ -57,7 +57,7 @@ def open_palette(window: MainWindow) -> None:
     choices = tuple(Choice(c.id, c.title, ", ".join(c.keys) or c.menu, c.menu) for c in COMMANDS)
     popup = ChoicePopup(choices, "", window.theme, window.scale, window)
     popup.chosen.connect(partial(_run_command, window))
-    popup.open_below(window.top)
+    popup.open_below(window.top, round(560 * window.scale))
     popup.move(window.mapToGlobal(QPoint((window.width() - popup.width()) // 2, window.top.height() + 20)))
 
 

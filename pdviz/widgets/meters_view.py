@@ -70,10 +70,10 @@ def paint_meters(
             word = Box(x, rate_box.bottom + 1 * scale, width, 18 * scale)
             draw_text(p, word, "the limit", theme.bound_text(bound), 12.5 * scale, True, "center")
     line = Box(card.x + pad, card.bottom - 42 * scale, card.w - 2 * pad, 16 * scale)
-    words = elided(intensity_words(cost, machine), 12 * scale, False, line.w)
-    draw_text(p, line, words, theme.muted, 12 * scale)
-    hint = elided("dashed: what kernels reach", 12 * scale, False, line.w)
-    draw_text(p, line.moved(0, 16 * scale), hint, theme.faint, 12 * scale)
+    words = f"{significant(cost.intensity_flops_per_byte)} FLOPs per byte"
+    draw_text(p, line, elided(words, 12 * scale, False, line.w), theme.muted, 12 * scale)
+    hint = f"ridge {significant(machine.ridge_flops_per_byte)} · dashed: reached"
+    draw_text(p, line.moved(0, 16 * scale), elided(hint, 12 * scale, False, line.w), theme.faint, 12 * scale)
 
 
 def _paint_well(

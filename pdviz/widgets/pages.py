@@ -7,15 +7,23 @@ from PySide6.QtGui import QPainter
 from pdviz.evaluation import Result
 from pdviz.scene.axis import automatic_window
 from pdviz.scene.figures import headline_figures, scenario_words
-from pdviz.scene.geometry import Box, interface_scale, request_layout
+from pdviz.scene.geometry import Box, page_type_scale, request_layout
+from pdviz.scene.notice import notices
+from pdviz.scene.roofline import build_roofline
+from pdviz.scene.shapes import build_shapes, default_matrix, page_scale, weight_matrices
 from pdviz.scene.stage import build_stage
 from pdviz.scene.theme import Theme
 from pdviz.widgets.answer_view import page_for, paint_answer
 from pdviz.widgets.figures_view import paint_figure
 from pdviz.widgets.memory_view import paint_memory
 from pdviz.widgets.meters_view import paint_meters
+from pdviz.widgets.notice_panel import paint_notice_panel
 from pdviz.widgets.paint import draw_text, elided, rect
 from pdviz.widgets.palette import colour, text_width
+from pdviz.widgets.roofline_page import paint_roofline_page
+from pdviz.widgets.roofline_panel import paint_roofline_panel
+from pdviz.widgets.shapes_paint import paint_shapes_page
+from pdviz.widgets.shapes_panel import paint_shapes_panel
 from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil
 from pdviz.widgets.warning_view import paint_warning, wrapped
 
@@ -31,7 +39,7 @@ def paint_page(
     view: str, result: Result, time_s: float, theme: Theme, width: float, height: float, p: QPainter
 ) -> None:
     """The page of a view: a head with scenario and memory, then the view."""
-    s = interface_scale(width, height)
+    s = page_type_scale(width, height)
     margin, head = 24 * s, 86 * s
     p.fillRect(rect(Box(0, 0, width, height)), colour(theme.window))
     memory = Box(width - margin - 300 * s, 12 * s, 300 * s, 72 * s)
@@ -60,6 +68,11 @@ def paint_request(
     shown = result.request.tokens_out_at(time_s)
     page = page_for(layout.tokens, shown, result.request.passes, s)
     paint_answer(p, layout.tokens, page, shown, result, theme, s)
+    roofline_box, shapes_box, notice_box = layout.panels
+    if roofline_box.h > 0:
+        paint_roofline_panel(p, roofline_box, build_roofline(result, time_s), theme, s)
+        paint_shapes_panel(p, shapes_box, result, theme, s)
+        paint_notice_panel(p, notice_box, notices(result), theme, s)
     window = automatic_window(result.ttft_s, result.itl_s, result.e2e_s).showing(time_s, result.e2e_s)
     box = layout.stage
     stage = build_stage(result, window, box.w, box.h, s, text_width)
@@ -70,5 +83,26 @@ def paint_request(
     p.translate(-box.x, -box.y)
 
 
-TITLES = {"request": "Prefill and decode, to scale"}
-PAINTERS = {"request": paint_request}
+def paint_roofline(
+    p: QPainter, result: Result, time_s: float, theme: Theme, width: float, height: float, s: float
+) -> None:
+    """The roofline with its figures and the pass at ``time_s``."""
+    paint_roofline_page(p, Box(0, 0, width, height), build_roofline(result, time_s), theme, s)
+
+
+def paint_shapes(
+    p: QPainter, result: Result, time_s: float, theme: Theme, width: float, height: float, s: float
+) -> None:
+    """The shapes of the matrix that the view shows first."""
+    s = page_scale(width, height, s)
+    index = default_matrix(weight_matrices(result.architecture))
+    shapes = build_shapes(result, index, width, height, s, text_width)
+    paint_shapes_page(p, Box(0, 0, width, height), shapes, theme, s, time_s)
+
+
+TITLES = {
+    "request": "Prefill and decode, to scale",
+    "roofline": "Prefill and decode on the roofline",
+    "shapes": "Same weights, different shapes",
+}
+PAINTERS = {"request": paint_request, "roofline": paint_roofline, "shapes": paint_shapes}

@@ -13,10 +13,14 @@ FRAME_MS = 16
 
 
 class Player(QObject):
-    """Plays a request. ``moved(time_s)`` for each new moment, ``state_changed`` for play, rate, loop."""
+    """Plays a request. ``moved(time_s)`` for each new moment, ``state_changed`` for play, rate, loop.
+
+    ``rate_changed(rate)`` when another speed was chosen.
+    """
 
     moved = Signal(float)
     state_changed = Signal()
+    rate_changed = Signal(float)
 
     def __init__(self, request: RequestCost, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,10 +71,12 @@ class Player(QObject):
 
     def set_rate(self, rate: float) -> None:
         self._change(self._clock.with_rate(perf_counter(), rate), state=True)
+        self.rate_changed.emit(rate)
 
     def change_rate(self, up: bool) -> None:
         """The next faster or slower speed."""
         self._change(self._clock.faster(perf_counter(), up), state=True)
+        self.rate_changed.emit(self._clock.rate)
 
     def set_loop(self, loops: bool) -> None:
         self._change(self._clock.with_loop(perf_counter(), loops), state=True)

@@ -19,7 +19,8 @@ from pdviz.scene.geometry import Box
 from pdviz.scene.roofline import PREFILL, GrowthPath, Roofline
 from pdviz.scene.roofline_words import ChartNote, dot_words
 from pdviz.scene.theme import DARK, Theme
-from pdviz.widgets.fields import PaintedButton, by_keyboard, snapped
+from pdviz.widgets.buttons import PaintedButton
+from pdviz.widgets.fields import by_keyboard, snapped
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.roofline_paint import paint_chart_header, paint_note

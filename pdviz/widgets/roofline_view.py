@@ -22,8 +22,9 @@ from pdviz.scene.roofline_page import FIGURES, roofline_layout
 from pdviz.scene.roofline_words import NOW, PIN, describe_roofline, explain, roofline_figures
 from pdviz.scene.theme import DARK, Theme
 from pdviz.units import si, significant
+from pdviz.widgets.buttons import Chip
 from pdviz.widgets.choices import Choice, ChoicePopup
-from pdviz.widgets.fields import Chip, snapped
+from pdviz.widgets.fields import snapped
 from pdviz.widgets.figures_view import FigureView
 from pdviz.widgets.palette import colour
 from pdviz.widgets.roofline_parts import ChartCard, DotHandle, NoteView, PinChip

@@ -22,9 +22,10 @@ OPEN_FILTER = "Scenarios and pictures (*.toml *.png *.svg *.txt);;All files (*)"
 
 
 class Sharing(QObject):
-    """Copies, saves and opens. ``told(sentence)`` says what happened; nothing is lost on a failure."""
+    """Copies, saves and opens. ``told(sentence)`` says what was done, ``failed(sentence)`` why not."""
 
     told = Signal(str)
+    failed = Signal(str)
 
     def __init__(self, store: ScenarioStore, window: QWidget, recent: tuple[str, ...]) -> None:
         super().__init__(window)
@@ -76,7 +77,7 @@ class Sharing(QObject):
                 with open(path, "w", encoding="utf-8") as file:
                     file.write(to_toml(self._store.scenario))
             except OSError as error:
-                self.told.emit(f"{os.path.basename(path)}: it cannot be written ({error.strerror}).")
+                self.failed.emit(f"{os.path.basename(path)}: it cannot be written ({error.strerror}).")
                 return
             self.remember(self._store.scenario)
             self.told.emit(f"Saved the scenario as {os.path.basename(path)}.")
@@ -94,7 +95,7 @@ class Sharing(QObject):
         try:
             write_picture(path, paint, width, height, 2.0, to_line(self._store.scenario))
         except InputError as error:
-            self.told.emit(f"{error}.")
+            self.failed.emit(f"{error}.")
             return
         self.told.emit(f"Saved the view as {os.path.basename(path)}; opening it brings the scenario back.")
 
@@ -119,7 +120,7 @@ class Sharing(QObject):
             self._put(edit(Scenario(), **fields))
         except InputError as error:
             name = os.path.basename(path)
-            self.told.emit(f"{error}." if str(error).startswith(name) else f"{name}: {error}.")
+            self.failed.emit(f"{error}." if str(error).startswith(name) else f"{name}: {error}.")
             return
         self.told.emit(f"{words}.")
 
@@ -130,7 +131,7 @@ class Sharing(QObject):
         try:
             self._put(read_text(text))
         except InputError as error:
-            self.told.emit(f"{error}.")
+            self.failed.emit(f"{error}.")
             return
         self.told.emit("Opened the pasted scenario.")
 
@@ -138,7 +139,9 @@ class Sharing(QObject):
         """What the clipboard holds."""
         data = QGuiApplication.clipboard().mimeData()
         if data is None or not self.open_mime(data):
-            self.told.emit("The clipboard holds no scenario; expected a line such as prompt=512, or a file.")
+            self.failed.emit(
+                "The clipboard holds no scenario; expected a line such as prompt=512, or a file."
+            )
 
     def open_mime(self, data: QMimeData) -> bool:
         """Files or text from clipboard or drop; False where there is neither."""

@@ -22,6 +22,8 @@ from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil, p
 from pdviz.widgets.view import PaintedView, rectangles
 
 JUMP_MS = 150
+TOO_SOON_S = 0.5
+FAST = 30  # of the view in one frame: slides would not keep up
 ZOOM_KEY = 1.25
 ZOOM_LIMIT_PER_EVENT = 1.6
 LEAST_WINDOW_STEPS = 0.02
@@ -86,8 +88,8 @@ class StageCanvas(PaintedView):
         old, self._time_s = self._time_s, time_s
         if self.window_in_view.start_s <= time_s <= self.window_in_view.end_s:
             self._follows = True
-        elif self._follows and self._drag is None and not self._is_jumping:
-            self.show_window(self.window_in_view.showing(time_s, self._result.e2e_s), animate=True)
+        elif self._follows and self._drag is None:
+            self._turn_page(time_s, is_fast=abs(time_s - old) > self.window_in_view.span_s / FAST)
             return
         if self._stage is None or not self._is_current:
             self.update()
@@ -99,6 +101,13 @@ class StageCanvas(PaintedView):
         ):
             left, right = min(before.x, after.x), max(before.right, after.right)
             self.update(rect(Box(left, before.y, right - left, before.h)).toAlignedRect())
+
+    def _turn_page(self, time_s: float, is_fast: bool) -> None:
+        """The view after the playhead, which has left it; without a slide where it moves fast."""
+        window = self._jump_to if self._is_jumping else self.window_in_view
+        if not (self._is_jumping and window.start_s <= time_s <= window.end_s):
+            self.show_window(window.showing(time_s, self._result.e2e_s), animate=not is_fast)
+        self.update()
 
     def spoken(self) -> str:
         """The present moment in words."""
@@ -205,12 +214,18 @@ class StageCanvas(PaintedView):
 
     def fit(self) -> None:
         """Both phases in view; a second time, everything."""
-        fresh = self._fresh_window().showing(self._time_s, self._result.e2e_s)
-        if self._is_automatic and self._target() == fresh:
+        fresh = self._fresh_window()
+        if self._target() == fresh:
             self.fit_all()
             return
-        self._is_automatic = self._follows = True
+        self._is_automatic = True
+        self._follows = fresh.start_s <= self._time_s <= fresh.end_s
         self.show_window(fresh, animate=True)
+
+    def suit_rate(self, rate: float) -> None:
+        """Everything in view where the playhead would run through the view in no time."""
+        if self._is_automatic and self.window_in_view.span_s / rate < TOO_SOON_S:
+            self.fit_all()
 
     def fit_all(self) -> None:
         """The whole request in view."""

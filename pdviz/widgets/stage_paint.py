@@ -53,18 +53,20 @@ def _paint_header(p: QPainter, stage: Stage, theme: Theme, scale: float) -> None
     box = stage.layout.header
     draw_text(p, box, "One request, to scale", theme.text, 15.5 * scale, True)
     size, x = 13 * scale, box.right
-    for words, code in (
-        ("colour = what limits the pass", None),
-        ("memory bandwidth", theme.bandwidth),
-        ("compute", theme.compute),
-    ):
-        width = text_width(words, size)
+    title_right = box.x + text_width("One request, to scale", 15.5 * scale, True) + 20 * scale
+    legend = [("memory bandwidth", theme.bandwidth), ("compute", theme.compute)]
+    meaning = "colour = what limits the pass"
+    swatch = 36 * scale
+    needed = sum(text_width(words, size) + swatch for words, _ in legend)
+    if x - needed - text_width(meaning, size) > title_right:
+        width = text_width(meaning, size)
+        draw_text(p, Box(x - width, box.y, width, box.h), meaning, theme.muted, size)
+        x -= width + 18 * scale
+    for words, code in legend:
+        width, side = text_width(words, size), 11 * scale
         draw_text(p, Box(x - width, box.y, width, box.h), words, theme.muted, size)
-        x -= width
-        if code:
-            side = 11 * scale
-            x -= side + 7 * scale
-            draw_round_box(p, Box(x, box.y + (box.h - side) / 2, side, side), code, 2.5 * scale)
+        x -= width + side + 7 * scale
+        draw_round_box(p, Box(x, box.y + (box.h - side) / 2, side, side), code, 2.5 * scale)
         x -= 18 * scale
     if stage.is_marked:
         words = "does not fit in memory: what it would take"
@@ -106,7 +108,7 @@ def _paint_grid(p: QPainter, stage: Stage, theme: Theme, scale: float) -> None:
     for _, text in (*stage.ticks, *stage.levels):
         draw_scene_text(p, text, theme)
     caption = Box(plot.x - 84 * scale, layout.measures.y + 2 * scale, 76 * scale, 16 * scale)
-    draw_text(p, caption, "tokens/pass", theme.faint, 12 * scale, False, "right")
+    draw_text(p, caption, "tokens (log)", theme.faint, 12 * scale, False, "right")
 
 
 def _paint_block(p: QPainter, block: Block, theme: Theme, radius: float) -> None:
@@ -168,8 +170,9 @@ def paint_veil(p: QPainter, stage: Stage, time_s: float, theme: Theme) -> None:
         p.setRenderHint(ANTIALIASING, False)
     for text in (stage.inside, stage.inside_detail):
         if text is not None:
-            bound = stage.blocks[0].bound
-            draw_text(p, text.box, text.text, theme.on_bound(bound), text.size, text.bold)
+            is_lit = not theme.veil_opacity or x > text.box.x + text.box.w / 2
+            code = theme.on_bound(stage.blocks[0].bound) if is_lit else theme.text
+            draw_text(p, text.box, text.text, code, text.size, text.bold)
 
 
 def _tall_boxes(stage: Stage) -> list[Box]:

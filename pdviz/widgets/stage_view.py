@@ -60,6 +60,10 @@ class StageView(StageCanvas):
                 result.request, self.measured.start_s * share, self.measured.end_s * share
             )
 
+    def _forget(self) -> None:
+        self._hide_card()
+        super()._forget()
+
     def look_changed(self) -> None:
         super().look_changed()
         if self._card is not None:
@@ -249,8 +253,9 @@ class StageView(StageCanvas):
         self._card.show_hover(hover(self._result, index), at.x(), at.y())
 
     def _hide_card(self) -> None:
-        if self._card is not None:
-            self._card.hide()
+        card: HoverCard | None = getattr(self, "_card", None)
+        if card is not None:
+            card.hide()
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if self._drag == "click":

@@ -14,6 +14,7 @@ from pdviz.widgets.view import PaintedView
 from pdviz.widgets.warning_view import wrapped
 
 SECONDS = 12
+MOST = 3  # sentences at once
 
 
 class Toast(PaintedView):
@@ -27,6 +28,7 @@ class Toast(PaintedView):
         self.setAccessibleName("Message")
         self._sentences: tuple[str, ...] = ()
         self._lines: tuple[str, ...] = ()
+        self._is_problem, self._may_settle = True, True
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self.dismiss)
@@ -37,8 +39,22 @@ class Toast(PaintedView):
     def sentences(self) -> tuple[str, ...]:
         return self._sentences
 
-    def tell(self, *sentences: str) -> None:
-        """Shows these sentences."""
+    def inform(self, sentence: str) -> None:
+        """Says what has been done."""
+        self.tell(sentence)
+        self._is_problem = False
+
+    def settle(self) -> None:
+        """A problem that was told is over: something else has been done since."""
+        if self._is_problem and self._may_settle:
+            self.dismiss()
+
+    def tell(self, *sentences: str, stays: bool = False) -> None:
+        """Shows sentences about a problem; with ``stays`` they outlast the next edit."""
+        self._is_problem, self._may_settle = True, not stays
+        more = len(sentences) - MOST
+        if more > 0:
+            sentences = (*sentences[:MOST], f"… and {more} more like these.")
         self._sentences = tuple(sentences)
         self.say(" ".join(sentences))
         self.lay_out()
@@ -75,7 +91,8 @@ class Toast(PaintedView):
         theme, s = self.theme, self.scale
         p.fillRect(self.rect(), colour(theme.window))
         draw_card(p, Box(0, 0, self.width(), self.height()), theme, s, theme.raised)
-        draw_text(p, Box(14 * s, 0, 16 * s, self.height()), "!", theme.warning, 18 * s, True, "center")
+        sign, code = ("!", theme.warning) if self._is_problem else ("✓", theme.muted)
+        draw_text(p, Box(14 * s, 0, 16 * s, self.height()), sign, code, 17 * s, True, "center")
         for number, line in enumerate(self._lines):
             row = Box(38 * s, (11 + 18 * number) * s, self.width() - 50 * s, 18 * s)
             draw_text(p, row, line, theme.text, 13.5 * s, True)

@@ -12,7 +12,7 @@ from pdviz.evaluation import Result
 from pdviz.scene.figures import scenario_words
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
-from pdviz.widgets.fields import Chip, IconButton, PaintedButton
+from pdviz.widgets.buttons import Chip, IconButton, PaintedButton
 from pdviz.widgets.paint import draw_round_box, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
 

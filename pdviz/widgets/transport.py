@@ -15,7 +15,7 @@ from pdviz.scene.playback import RATES
 from pdviz.scene.theme import DARK, Theme
 from pdviz.units import duration
 from pdviz.widgets.accessibility import Role
-from pdviz.widgets.fields import Chip, IconButton, PickerButton
+from pdviz.widgets.buttons import Chip, IconButton, PickerButton
 from pdviz.widgets.paint import ANTIALIASING, NO_PEN, draw_text
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.player import Player

@@ -246,28 +246,39 @@ def test_that_kv_outweighs_weights_where_more_of_it_is_moved(scenario: Scenario)
         assert scenario.others_context_tokens is None or not scenario.others
 
 
-@settings(max_examples=300)
-@given(scenarios())
-def test_that_the_pass_is_named_where_decode_changes_its_limit(scenario: Scenario) -> None:
-    result = evaluate(scenario)
+def check_turn(result: Result) -> bool:
+    """The notice of a changing limit is there where it changes, and true. Tells whether it does."""
     notice = all_notices(result).get("turn")
     first, last = result.decode, result.decode_last
     assert (notice is not None) == (first is not None and last is not None and first.bound != last.bound)
     if notice is None or first is None or last is None:
-        return
+        return False
     number = int(notice.value("number"))
     assert f"From pass {count(number)} on decode is {last.bound}-bound" in notice.headline
     assert result.request.pass_cost(number - 1).bound == first.bound
     assert result.request.pass_cost(number).bound == last.bound
+    assert number > 1
     assert f"it is {first.bound}-bound" in notice.details[0]
     assert f"bytes grow by {percent(last.bytes / first.bytes - 1)}" in notice.details[0]
     assert f"FLOPs by {percent(last.flops / first.flops - 1)}" in notice.details[0]
+    return True
 
 
-def test_that_decode_can_change_its_limit() -> None:
-    # a long answer beside many streams: the KV cache grows until it is the limit
-    result = result_of(prompt_tokens=16, output_tokens=20_000, others=400, compute_efficiency=0.3)
-    assert "turn" in all_notices(result)
+@settings(max_examples=300)
+@given(scenarios())
+def test_that_the_pass_is_named_where_decode_changes_its_limit(scenario: Scenario) -> None:
+    check_turn(evaluate(scenario))
+
+
+@pytest.mark.parametrize("others", [320, 400, 450])
+def test_that_a_growing_kv_cache_changes_the_limit_of_decode(others: int) -> None:
+    result = result_of(prompt_tokens=16, output_tokens=20_000, others=others, compute_efficiency=0.3)
+    assert check_turn(result)
+
+
+def test_that_what_counts_as_alike_is_alike() -> None:
+    assert LIKE <= 0.1
+    assert SAVED <= 0.1 <= ATTENTION_SHARE
 
 
 @settings(max_examples=300)

@@ -15,16 +15,8 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.errors import InputError
 from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.fields import (
-    Chip,
-    IconButton,
-    LogSlider,
-    PaintedButton,
-    PickerButton,
-    ValueEdit,
-    attempt,
-    snapped,
-)
+from pdviz.widgets.buttons import Chip, IconButton, PaintedButton, PickerButton
+from pdviz.widgets.fields import LogSlider, ValueEdit, attempt, snapped
 
 Key, LEFT = Qt.Key, Qt.MouseButton.LeftButton
 

@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from pdviz.evaluation import evaluate
 from pdviz.scenario import PRESETS, Scenario
 from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.fields import PaintedButton
+from pdviz.widgets.buttons import PaintedButton
 from pdviz.widgets.main_window import LEAST_HEIGHT, LEAST_WIDTH, MainWindow
 from pdviz.widgets.meters_view import MetersView
 from pdviz.widgets.view import PaintedView

@@ -1,0 +1,113 @@
+"""What a stage is made of: rows, blocks, dimensions, lanes, texts. Values only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from pdviz.scene.axis import TimeAxis
+from pdviz.scene.geometry import Box
+
+MeasureText = Callable[[str, float, bool], float]
+"""Width of a text at a type size (both in logical pixels), bold or not."""
+
+
+class Text(msgspec.Struct, frozen=True):
+    """A text in its box. ``role`` is a colour role of the theme, ``align`` left, center or right."""
+
+    box: Box
+    text: str
+    role: str
+    size: float
+    bold: bool = False
+    align: str = "left"
+
+
+class Block(msgspec.Struct, frozen=True):
+    """``passes`` passes from number ``first`` on, as one rectangle."""
+
+    box: Box
+    bound: str
+    first: int
+    passes: int
+
+
+class Dimension(msgspec.Struct, frozen=True):
+    """A measure drawn as on an engineering drawing: a line between two ends, extension lines, a text.
+
+    ``opens_right`` and ``opens_left`` tell that the measured length goes on outside the view.
+    ``foot`` is how far down the extension lines reach at either end.
+    """
+
+    x0: float
+    x1: float
+    y: float
+    foot: float
+    text: Text
+    splits: bool
+    opens_left: bool = False
+    opens_right: bool = False
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """A utilisation over time: ``points`` are (x, share of peak), ``ceiling`` what is achievable."""
+
+    box: Box
+    name: str
+    bound: str
+    points: tuple[tuple[float, float], ...]
+    ceiling: float
+
+
+class StageLayout(msgspec.Struct, frozen=True):
+    """Where the rows of the stage are."""
+
+    header: Box
+    total: Box
+    overview: Box
+    wedge: Box
+    measures: Box
+    plot: Box
+    compute: Box
+    bandwidth: Box
+    ticks: Box
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """Everything on the stage except the playhead."""
+
+    layout: StageLayout
+    axis: TimeAxis
+    overview_axis: TimeAxis
+    blocks: tuple[Block, ...]
+    overview: tuple[Block, ...]
+    view: Box
+    lanes: tuple[Lane, ...]
+    dimensions: tuple[Dimension, ...]
+    texts: tuple[Text, ...]
+    inside: Text | None
+    inside_detail: Text | None
+    levels: tuple[tuple[float, Text], ...]
+    ticks: tuple[tuple[float, Text], ...]
+    is_marked: bool
+
+
+def stage_layout(width: float, height: float, scale: float) -> StageLayout:
+    """Rows of the stage in a card of that size."""
+    pad, gutter = 18 * scale, 74 * scale
+    left, inner = pad + gutter, max(width - 2 * pad - gutter, 10.0)
+    y = 12 * scale
+    header = Box(pad, y, width - 2 * pad, 24 * scale)
+    total = Box(left, header.bottom + 4 * scale, inner, 18 * scale)
+    overview = Box(left, total.bottom + 2 * scale, inner, 22 * scale)
+    wedge = Box(left, overview.bottom + 2 * scale, inner, 11 * scale)
+    measures = Box(left, wedge.bottom, inner, 24 * scale)
+    bottom = height - 6 * scale
+    axis_row = Box(left, bottom - 24 * scale, inner, 24 * scale)
+    lane_height = max(29 * scale, 0.095 * height)
+    lane_gap = 19 * scale
+    bandwidth = Box(left, axis_row.y - 4 * scale - lane_height, inner, lane_height)
+    compute = Box(left, bandwidth.y - lane_gap - lane_height, inner, lane_height)
+    plot = Box(left, measures.bottom, inner, max(compute.y - lane_gap - measures.bottom, 10.0))
+    return StageLayout(header, total, overview, wedge, measures, plot, compute, bandwidth, axis_row)
