@@ -118,8 +118,8 @@ class ScenarioStore(QObject):
             self._now = shown
             self._past, self._future = (list(kept) for kept in self._settled)
             self._gesture = NO_GESTURE
-            self.failed.emit(str(error))
             self.changed.emit(self.result, names)
+            self.failed.emit(str(error))  # last: what is said of it outlasts what is shown again
             return
         self.result = result
         self._settled = (tuple(self._past), tuple(self._future))

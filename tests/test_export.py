@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QApplication
 import pdviz
 from pdviz.errors import InputError
 from pdviz.evaluation import evaluate
-from pdviz.export import LARGEST_SIDE_PX, SUFFIXES, VIEWS, render
+from pdviz.export import LARGEST_SIDE_PX, SMALLEST_PX, SUFFIXES, VIEWS, render
 from pdviz.scenario import PRESETS, Scenario, from_line, to_line
 from pdviz.scene.figures import headline_figures, scenario_words
 from pdviz.scene.theme import THEMES
@@ -186,8 +186,9 @@ def test_that_the_lesson_is_told_by_colour(tmp_path: Path) -> None:
         image = QImage(str(out))
         shares[prompt] = {bound: share_of(image, dark.bound(bound)) for bound in ("compute", "bandwidth")}
     assert shares[32_768]["compute"] > 0.01
-    assert shares[32_768]["compute"] > 20 * shares[128]["compute"]
-    assert shares[128]["bandwidth"] > 20 * shares[128]["compute"]
+    assert shares[32_768]["compute"] > 5 * shares[128]["compute"]
+    assert shares[32_768]["compute"] > shares[32_768]["bandwidth"]
+    assert shares[128]["bandwidth"] > 2 * shares[128]["compute"]
 
 
 def test_that_what_does_not_fit_is_said_and_drawn_all_the_same(tmp_path: Path) -> None:
@@ -218,11 +219,18 @@ def test_that_extreme_requests_are_drawn(tmp_path: Path, scenario: Scenario) -> 
     assert not QImage(str(out)).isNull()
 
 
-@pytest.mark.parametrize(("width", "height"), [(1, 1), (64, 64), (3840, 300), (200, 2000)])
+@pytest.mark.parametrize(("width", "height"), [SMALLEST_PX, (3840, 300), (400, 2000)])
 def test_that_odd_sizes_are_drawn(tmp_path: Path, width: int, height: int) -> None:
     out = tmp_path / "picture.png"
     render("request", Scenario(), str(out), width=width, height=height)
     assert QImage(str(out)).width() == width
+
+
+@pytest.mark.parametrize(("width", "height"), [(1, 1), (64, 64), (319, 180), (200, 2000)])
+def test_that_what_could_not_be_read_is_refused(tmp_path: Path, width: int, height: int) -> None:
+    with pytest.raises(InputError, match="legible"):
+        render("request", Scenario(), str(tmp_path / "picture.png"), width=width, height=height)
+    assert not list(tmp_path.iterdir())
 
 
 # --- bad input -----------------------------------------------------------------------------------
@@ -234,6 +242,9 @@ def test_that_odd_sizes_are_drawn(tmp_path: Path, width: int, height: int) -> No
         ("requests", Scenario(), "a.png", {}, ("--view", "request", "requests")),
         ("request", Scenario(), "a.bmp", {}, ("--out", ".png", "a.bmp")),
         ("request", Scenario(), "png", {}, ("--out", ".png")),
+        ("request", Scenario(), "a.png", {"width": 64, "height": 64}, ("--size", "64x64")),
+        ("request", Scenario(), "a.png", {"width": 0}, ("--size", "at least")),
+        ("request", Scenario(), "a.png", {"height": -5}, ("--size", "at least")),
         ("request", Scenario(), "a.png", {"width": LARGEST_SIDE_PX + 1}, ("--size", "16,384")),
         ("request", Scenario(), "a.png", {"scale": 40.0}, ("--size", "--scale", "16,384")),
         ("request", Scenario(), "a.png", {"time_s": 1e6}, ("--at", "within the request")),

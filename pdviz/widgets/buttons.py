@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
@@ -11,6 +13,8 @@ from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.fields import Key, by_keyboard
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, NO_PEN, draw_icon, draw_text, elided
 from pdviz.widgets.palette import colour, text_width
+
+log = logging.getLogger(__name__)
 
 
 class PaintedButton(QAbstractButton):
@@ -25,6 +29,7 @@ class PaintedButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.shows_focus = False
+        self._has_failed = False
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self.shows_focus = by_keyboard(event)
@@ -64,7 +69,13 @@ class PaintedButton(QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as p:
             p.setRenderHint(ANTIALIASING, True)
-            self.paint(p)
+            try:
+                self.paint(p)
+            except Exception:
+                # As for views: a mistake in drawing takes nothing down, and is logged once.
+                if not self._has_failed:
+                    self._has_failed = True
+                    log.exception("%s could not be drawn", type(self).__name__)
             if self.hasFocus() and self.shows_focus:
                 p.setRenderHint(ANTIALIASING, True)
                 p.setPen(QPen(colour(self.theme.text), 1.4 * self.scale, Qt.PenStyle.DotLine))

@@ -228,6 +228,7 @@ class ChartCard(PaintedView):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.setAccessibleName("Roofline chart")
         self._roofline: Roofline | None = None
         self._header = self._hint = Box(0, 0, 0, 0)
 

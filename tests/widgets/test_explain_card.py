@@ -309,6 +309,18 @@ def test_that_the_context_key_explains_too(world: World) -> None:
     assert world.card.text.hasFocus()
 
 
+@pytest.mark.parametrize("name", ["first", "second", "field"])
+def test_that_the_focus_goes_back_to_where_it_was(world: World, qtbot: QtBot, name: str) -> None:
+    before = getattr(world, name)
+    before.setFocus(Qt.FocusReason.TabFocusReason)
+    at = world.first.rect().center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, at, world.first.mapToGlobal(at))
+    QApplication.sendEvent(world.first, event)
+    assert world.card.text.hasFocus()
+    qtbot.keyClick(world.card.text, Qt.Key.Key_Escape)
+    assert before.hasFocus()
+
+
 def test_that_a_figure_can_be_reached_by_tab_and_shows_it(world: World, qtbot: QtBot) -> None:
     assert world.first.focusPolicy() == Qt.FocusPolicy.TabFocus
     plain = world.first.grab().toImage()

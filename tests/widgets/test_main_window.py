@@ -162,8 +162,8 @@ def test_that_undo_brings_back_every_pixel(window: MainWindow) -> None:
     window.request.stage.show_window(in_view)
     QCoreApplication.processEvents()
     for view in shown(window):
-        if isinstance(view, PaintedView) and id(view) in before:
-            assert picture(view) == before[id(view)], view.accessibleName()
+        if isinstance(view, PaintedView) and id(view) in before and view.accessibleName() != "Notice":
+            assert picture(view) == before[id(view)], view.accessibleName()  # a notice is of the last edit
 
 
 def test_that_the_buttons_for_undo_and_redo_are_live_when_there_is_something(
