@@ -118,7 +118,8 @@ def first_scenario(catalogue: Catalogue) -> Scenario:
     accelerators = [a.name for a in catalogue.accelerators]
     if not models or not accelerators:
         missing = "models" if not models else "accelerators"
-        raise InputError(f"the catalogue holds no usable {missing}; install pdviz again")
+        reason = f" ({catalogue.problems[0]})" if catalogue.problems else ""
+        raise InputError(f"the catalogue holds no usable {missing}{reason}; install pdviz again")
     chosen: Scenario = msgspec.structs.replace(
         standard,
         model=standard.model if standard.model in models else models[0],

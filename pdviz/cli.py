@@ -67,10 +67,10 @@ HELP = {
         ),
     ),
     "models": (
-        "pdviz models [SEARCH] [--json]",
+        "pdviz models [SEARCH] [--all] [--json]",
         "List the models that are known, or those whose names hold every word of SEARCH. Three or fewer\n"
-        "are listed with their sources.",
-        ("pdviz models", "pdviz models qwen3", "pdviz models deepseek v3 --json"),
+        "are listed with their sources. With --all: every field of each, heads, windows and experts too.",
+        ("pdviz models", "pdviz models qwen3 --all", "pdviz models deepseek v3 --json"),
     ),
     "accelerators": (
         "pdviz accelerators [SEARCH] [--json]",
@@ -196,9 +196,9 @@ def _explain(words: list[str], scenario: Scenario, *, as_json: bool) -> int:
 
 
 def _models(argv: list[str]) -> int:
-    from pdviz.report import models_json, models_table
+    from pdviz.report import models_fields, models_json, models_table
 
-    return _list("models", argv, models_json, models_table)
+    return _list("models", argv, models_json, models_table, models_fields)
 
 
 def _accelerators(argv: list[str]) -> int:
@@ -212,13 +212,22 @@ def _list(
     argv: list[str],
     as_json: Callable[[Catalogue, str], dict[str, Any]],
     as_table: Callable[[Catalogue, str], str],
+    in_full: Callable[[Catalogue, str], str] | None = None,
 ) -> int:
+    from pdviz.catalogue import default_catalogue
+
     parser = _parser(command)
+    if in_full is not None:
+        parser.add_argument("--all", action="store_true", help="every field of each, with sources")
     parser.add_argument("--json", action="store_true", help="print JSON, in SI units, with sources")
     given = parser.read(argv)
     search = " ".join(parser.words)
-    catalogue = _catalogue()
-    _write(_json(as_json(catalogue, search)) if given.json else as_table(catalogue, search))
+    catalogue = default_catalogue()
+    if catalogue.problems and not getattr(catalogue, command):
+        raise InputError(catalogue.problems[0])
+    _warn(catalogue)
+    as_text = in_full if in_full is not None and given.all else as_table
+    _write(_json(as_json(catalogue, search)) if given.json else as_text(catalogue, search))
     return 0
 
 
@@ -265,20 +274,24 @@ def _open_window(scenario: Scenario | None, theme: str | None, *, reset: bool) -
 
 def _evaluated(scenario: Scenario) -> Result:
     """The result, with model and accelerator under the names that the catalogue gives them."""
+    from pdviz.catalogue import default_catalogue
     from pdviz.evaluation import evaluate, with_names
 
-    catalogue = _catalogue()
-    return evaluate(with_names(scenario, catalogue), catalogue)
-
-
-def _catalogue() -> Catalogue:
-    """The shipped catalogue; what is wrong with it is said on stderr."""
-    from pdviz.catalogue import default_catalogue
-
     catalogue = default_catalogue()
+    try:
+        result = evaluate(with_names(scenario, catalogue), catalogue)
+    except InputError as error:
+        if catalogue.problems and catalogue.problems[0] not in str(error):  # one line: the problem is probably the cause
+            raise InputError(f"{error}; besides, {catalogue.problems[0]}") from None
+        raise
+    _warn(catalogue)
+    return result
+
+
+def _warn(catalogue: Catalogue) -> None:
+    """Says on stderr what is wrong with the shipped catalogue."""
     for problem in catalogue.problems:
         _say(f"warning: {problem}")
-    return catalogue
 
 
 # --- output ----------------------------------------------------------------------------------------
