@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     from PySide6.QtWidgets import QApplication
 
     application = make_application()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl+C in the terminal closes the program
     load_look()
     window, messages = compose(scenario, settings_folder(), theme=theme, reset=reset)
     window.restore_geometry()
@@ -50,7 +52,6 @@ def make_application() -> object:
     QCoreApplication.setOrganizationName("pdviz")
     QCoreApplication.setApplicationName("pdviz")
     application = QApplication(sys.argv[:1])
-    application.setApplicationDisplayName("pdviz")
     application.setDesktopFileName("pdviz")
     application.setStyle("Fusion")
     return application
@@ -102,7 +103,8 @@ def compose(
         try:
             store = ScenarioStore(with_names(kept.scenario or Scenario(), catalogue), catalogue)
         except InputError as error:
-            messages.append(f"The last scenario cannot be opened ({error}); the standard one is shown.")
+            if kept.scenario is not None:
+                messages.append(f"The last scenario cannot be opened ({error}); the standard one is shown.")
             store = ScenarioStore(first_scenario(catalogue), catalogue)
     window = MainWindow(store, kept)
     window.closing.connect(lambda now: memory.save(folder, now))

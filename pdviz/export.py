@@ -9,6 +9,7 @@ from pdviz.errors import InputError
 from pdviz.scenario import Scenario, to_line
 
 VIEWS = ("request", "roofline", "shapes")
+THEME_NAMES = ("dark", "light", "print")
 SUFFIXES = (".png", ".svg", ".pdf")
 LARGEST_SIDE_PX = 16_384
 SMALLEST_PX = (320, 180)
@@ -36,6 +37,10 @@ def render(
         raise InputError(f'--view must be one of {", ".join(VIEWS)}, got "{view}"')
     if suffix not in SUFFIXES:
         raise InputError(f'--out must end in {", ".join(SUFFIXES)}, got "{out}"')
+    if theme not in THEME_NAMES:
+        raise InputError(f'--theme must be one of {", ".join(THEME_NAMES)}, got "{theme}"')
+    if not 0 < scale <= 8:
+        raise InputError(f"--scale must be above 0 and up to 8, got {scale}")
     if width < SMALLEST_PX[0] or height < SMALLEST_PX[1]:
         least = "x".join(map(str, SMALLEST_PX))
         raise InputError(f"--size must be at least {least} to be legible, got {width}x{height}")
@@ -50,7 +55,7 @@ def render(
 
     result = evaluate(with_names(scenario, default_catalogue()))
     moment = default_moment(result) if time_s is None else time_s
-    if moment > result.e2e_s:
+    if not 0 <= moment <= result.e2e_s:
         whole = f"0 to {result.e2e_s:.6g} seconds"
         raise InputError(f"--at must be within the request, {whole}, got {moment:.6g}")
     paint = partial(paint_page, view, result, moment, THEMES[theme], width, height)

@@ -88,6 +88,8 @@ class Assumptions(QFrame):
             if name in self.edits:
                 self.edits[name].refuse()
             self.refused.emit(sentence[0].upper() + sentence[1:] + ".")
+        elif name in self.edits:
+            self.edits[name].accept()
 
     def _reset(self) -> None:
         usual = Scenario()

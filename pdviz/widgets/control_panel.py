@@ -124,6 +124,7 @@ class ControlPanel(QWidget):
             field = BY_NAME[name]
             self._report(sentence.replace(f"{field.key} must", f"{field.label} must", 1))
         else:
+            self.edits[name].accept()
             self.show_result(self._store.result, frozenset())
 
     def _report(self, sentence: str | None) -> None:
@@ -215,7 +216,7 @@ class ControlPanel(QWidget):
             return 1, max(OUTPUT_SLIDER_HIGH, value)
         if name == "others":
             return 0, max(OTHERS_SLIDER_HIGH, value)
-        return 0, max(s.prompt_tokens - 1, 1)
+        return 0, s.prompt_tokens - 1
 
     def _mark(self, name: str, result: Result) -> tuple[int | None, str]:
         crossover = result.crossover_prompt_tokens

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QUrl, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import (
     QEnterEvent,
     QGuiApplication,
@@ -140,13 +140,27 @@ _UNIT = re.compile(r"(?<=\d) (?=(?:[PTGMkmµ]?(?:FLOP|B|s)|%|tok)\b)|(?<=\d) (?=
 
 
 def _glued(text: str) -> str:
-    """A number stays with its unit."""
-    return _UNIT.sub("\u00a0", text)
+    """A number stays with its unit, and a unit in one piece."""
+    return _UNIT.sub("\u00a0", text).replace("/s", "/\u2060s").replace("FLOP/B", "FLOP/\u2060B")
 
 
 def _breakable(text: str) -> str:
     """Places in paths at which a line may end."""
     return text.replace("/", "/\u200b").replace("@", "\u200b@").replace("_", "_\u200b")
+
+
+def _clean(text: str) -> str:
+    """Text from the card as it was before it was made to wrap well."""
+    return text.replace("\u00a0", " ").replace("\u200b", "").replace("\u2060", "").replace("\u2029", "\n")
+
+
+class _Text(QTextBrowser):
+    """What is copied from it holds no invisible signs."""
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        data = QMimeData()
+        data.setText(_clean(self.textCursor().selectedText()))
+        return data
 
 
 class ExplainCard(QFrame):
@@ -168,7 +182,7 @@ class ExplainCard(QFrame):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName("Explanation")
         self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
-        self.text = QTextBrowser(self)
+        self.text = _Text(self)
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.text.setOpenLinks(False)
         self.text.setTextInteractionFlags(FLAGS)
@@ -274,7 +288,7 @@ class ExplainCard(QFrame):
         """Puts the explanation on the clipboard, or what of it is selected."""
         if self._shown is None:
             return
-        text = self.text.textCursor().selection().toPlainText() if self.has_selection else ""
+        text = _clean(self.text.textCursor().selectedText())
         QGuiApplication.clipboard().setText(text or explanation_text(self._shown))
         self.copy.setText(COPIED)
         self.copy.update()

@@ -30,11 +30,12 @@ def explain_window(window: MainWindow) -> Explainer:
     meters, memory, panel = window.request.meters, window.panel.memory, window.panel
     explainer.register(meters, partial(_on_meters, meters))
     explainer.register(memory, partial(_on_memory, memory))
-    explainer.register(panel, partial(_on_panel, panel))
+    explainer.register(panel, partial(_on_panel, panel), is_clickable=False, is_focusable=False)
     passive: tuple[tuple[object, str], ...] = (
         (window.transport.rate, "slow_motion"),
         (window.top.assumptions, "assumptions"),
         (panel.sliders["prompt_tokens"], "crossover"),
+        (panel.sliders["others"], "half_speed_context"),
     )
     for widget, key in passive:
         explainer.register(widget, always(key), is_clickable=False)  # type: ignore[arg-type]
@@ -73,6 +74,8 @@ def _on_memory(memory: MemoryView, at: QPoint) -> Pointed | None:
     s, half = memory.scale, memory.width() // 2
     if at.y() < 22 * s:
         return Pointed("memory.fits", None, QRect(0, 0, memory.width(), round(22 * s)))
+    if 22 * s <= at.y() < 38 * s and at.x() > 0.9 * memory.width():
+        return Pointed("memory.capacity", None, QRect(0, round(22 * s), memory.width(), round(16 * s)))
     if at.y() < 38 * s:
         return Pointed("memory.used", None, QRect(0, round(22 * s), memory.width(), round(16 * s)))
     if at.y() < 57 * s:

@@ -13,15 +13,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Slot
-from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
 from pdviz.catalogue import Catalogue
 from pdviz.evaluation import Result
 from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.fields import by_keyboard
-from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH
-from pdviz.widgets.palette import colour
+from pdviz.widgets.focus_ring import FocusRing
 
 if TYPE_CHECKING:
     from pdviz.explain import Explanation
@@ -59,24 +58,6 @@ _WATCHED = frozenset(
 )
 
 
-class _Ring(QWidget):
-    """Shows that a figure has the focus; lies over it and is not in the way of the mouse."""
-
-    def __init__(self, parent: QWidget, theme: Theme, scale: float) -> None:
-        super().__init__(parent)
-        self._theme, self._scale = theme, scale
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
-        self.setGeometry(parent.rect())
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        with QPainter(self) as p:
-            p.setRenderHint(ANTIALIASING, True)
-            p.setPen(QPen(colour(self._theme.text), 1.4 * self._scale, Qt.PenStyle.DotLine))
-            p.setBrush(NO_BRUSH)
-            p.drawRoundedRect(self.rect().adjusted(2, 2, -3, -3), 7 * self._scale, 7 * self._scale)
-
-
 class _Entry(msgspec.Struct):
     provider: Provider
     is_clickable: bool
@@ -103,7 +84,7 @@ class Explainer(QObject):
         self._card: ExplainCard | None = None
         self._hovering: QTimer | None = None
         self._leaving: QTimer | None = None
-        self._ring: _Ring | None = None
+        self._ring: FocusRing | None = None
         self._anchor: QWidget | None = None  # what the card is about
         self._pointed: Pointed | None = None
         self._over: QWidget | None = None  # what the pointer is on
@@ -113,18 +94,20 @@ class Explainer(QObject):
         self._before: QWidget | None = None  # what had the focus before the card
         self.is_pinned = False
 
-    def register(self, widget: QWidget, provider: Provider, *, is_clickable: bool = True) -> None:
+    def register(
+        self, widget: QWidget, provider: Provider, *, is_clickable: bool = True, is_focusable: bool = True
+    ) -> None:
         """Explains the figures of ``widget``. With ``is_clickable`` a click pins the card.
 
-        A widget that takes no focus can be reached by Tab from now on.
+        With ``is_focusable`` a widget that takes no focus can be reached by Tab from now on.
         """
-        own = widget.focusPolicy() != Qt.FocusPolicy.NoFocus
+        own = widget.focusPolicy() != Qt.FocusPolicy.NoFocus or not is_focusable
         if not own:
             widget.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         widget.setMouseTracking(True)
         self._entries[widget] = _Entry(provider, is_clickable, own)
         widget.installEventFilter(self)
-        if not widget.whatsThis():
+        if is_focusable and not widget.whatsThis():
             widget.setWhatsThis("F2 explains this figure.")
 
     def set_look(self, theme: Theme, scale: float) -> None:
@@ -394,7 +377,7 @@ class Explainer(QObject):
     def _on_focus(self, widget: QWidget, event: QFocusEvent) -> None:
         self._drop_ring()
         if event.gotFocus() and by_keyboard(event):
-            self._ring = _Ring(widget, self.theme, self.scale)
+            self._ring = FocusRing(widget, self.theme, self.scale)
             self._ring.show()
 
     def _drop_ring(self) -> None:

@@ -61,7 +61,7 @@ class LogSlider(PaintedView):
 
     def show_value(self, value: int, low: int, high: int, mark: int | None = None, words: str = "") -> None:
         """The state to draw; emits nothing."""
-        state = (value, low, max(high, low + 1), mark, words)
+        state = (value, low, high, mark, words)
         if state != (self.value, self.low, self.high, self.mark, self.mark_words):
             self.value, self.low, self.high, self.mark, self.mark_words = state
             self.say(f"{value:,}, from {low:,} to {self.high:,}" + (f", {words}" if words else ""))
@@ -69,6 +69,8 @@ class LogSlider(PaintedView):
 
     def _share(self, value: float) -> float:
         shift = 1 - self.low
+        if self.high <= self.low:
+            return 0.0
         return math.log(max(value + shift, 1.0)) / math.log(self.high + shift)
 
     def _value(self, share: float) -> int:
@@ -193,10 +195,20 @@ class ValueEdit(QLineEdit):
         self.returnPressed.connect(self._enter)
 
     def show_value(self, shown: str, typed: str) -> None:
-        """The value as it is; a refused text is replaced."""
+        """The value as it is. A text that is refused or half typed stays until the value changes."""
+        is_own = self._is_refused or (self.hasFocus() and self.text() != self._typed)
+        is_same = typed == self._typed
         self._shown, self._typed = shown, typed
+        if is_own and is_same:
+            return
         self._is_refused = False
         self.setText(typed if self.hasFocus() else shown)
+        self._colour()
+
+    def accept(self) -> None:
+        """The text was taken, even where it says what was there before."""
+        self._is_refused = False
+        self.setText(self._typed if self.hasFocus() else self._shown)
         self._colour()
 
     def refuse(self) -> None:

@@ -78,7 +78,8 @@ class Scrubber(PaintedView):
             self.seeked.emit(min(max(share, 0.0), 1.0) * self._result.e2e_s)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        self._seek(event)
+        if event.button() == Qt.MouseButton.LeftButton:
+            self._seek(event)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if event.buttons() & Qt.MouseButton.LeftButton:

@@ -22,6 +22,7 @@ from pdviz.scene.theme import DARK, LIGHT, Theme, contrast
 from pdviz.widgets import explainer as explainer_module
 from pdviz.widgets.explain_card import APART, SCHEME, ExplainCard, placed, write_explanation
 from pdviz.widgets.explainer import Explainer, Pointed, always
+from pdviz.widgets.focus_ring import FocusRing
 from pdviz.widgets.palette import colour
 
 RESULT = evaluate(Scenario(model="DeepSeek V3", accelerators=16, others=31))
@@ -92,7 +93,7 @@ def links(document: QTextDocument) -> list[str]:
 @pytest.mark.parametrize("key", KEYS)
 def test_that_all_of_an_explanation_is_on_the_card(key: str) -> None:
     one = explain(RESULT, key)
-    text = written(key).toPlainText().replace("\u00a0", " ").replace("\u200b", "")
+    text = written(key).toPlainText().replace("\u00a0", " ").replace("\u200b", "").replace("\u2060", "")
     lines = text.split("\n")
     expected = [one.title, one.value, one.summary, one.formula, f"= {one.worked}", *one.steps, *one.symbols]
     assert lines[: len(expected)] == expected
@@ -326,6 +327,7 @@ def test_that_a_figure_can_be_reached_by_tab_and_shows_it(world: World, qtbot: Q
     plain = world.first.grab().toImage()
     world.first.setFocus(Qt.FocusReason.TabFocusReason)
     assert world.first.grab().toImage() != plain
+    assert len(world.first.findChildren(FocusRing)) == 1
     world.second.setFocus(Qt.FocusReason.TabFocusReason)
     assert world.first.grab().toImage() == plain
     world.first.setFocus(Qt.FocusReason.MouseFocusReason)
@@ -338,7 +340,18 @@ def test_that_a_widget_with_a_focus_of_its_own_is_left_as_it_is(world: World) ->
     world.explainer.register(world.field, always("itl"))
     assert world.field.focusPolicy() == policy
     world.field.setFocus(Qt.FocusReason.TabFocusReason)
-    assert len([w for w in world.field.findChildren(QWidget) if type(w).__name__ == "_Ring"]) == 0
+    assert world.field.findChildren(FocusRing) == []
+
+
+def test_that_a_widget_of_many_figures_need_not_be_a_tab_stop(world: World, qtbot: QtBot) -> None:
+    panel = QWidget(world.window)
+    panel.setGeometry(20, 200, 100, 50)
+    panel.show()
+    world.explainer.register(panel, always("peak"), is_focusable=False)
+    assert panel.focusPolicy() == Qt.FocusPolicy.NoFocus
+    assert panel.whatsThis() == ""
+    qtbot.mouseClick(panel, Qt.MouseButton.LeftButton, pos=QPoint(10, 10))
+    assert world.key == "peak"
 
 
 def test_that_escape_closes_the_card_before_anything_else(world: World, qtbot: QtBot) -> None:
@@ -384,6 +397,12 @@ def test_that_text_can_be_selected_with_keys_and_copied(world: World, qtbot: QtB
     qtbot.keyClick(card.text, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
     card.copy.click()
     assert QGuiApplication.clipboard().text().startswith("Time to first token\n")
+    QGuiApplication.clipboard().clear()
+    qtbot.keyClick(card.text, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    copied = QGuiApplication.clipboard().text()
+    assert "h100_sxm.yaml@095f58a51c4ca8e61b66ec108d86f223f8d559ce" in copied
+    assert "53.6 TB/s" in copied
+    assert not set(copied) & set("\u00a0\u200b\u2060\u2029")
     flags = card.text.textInteractionFlags()
     assert flags & Qt.TextInteractionFlag.TextSelectableByMouse
     assert not flags & Qt.TextInteractionFlag.TextEditable

@@ -206,6 +206,14 @@ def test_that_a_refused_value_is_one_sentence_over_the_picture_that_goes_away(
     assert window.store.scenario == Scenario()
 
 
+def test_that_a_message_about_a_mistake_goes_once_it_is_mended(window: MainWindow) -> None:
+    window.panel.edit(prompt_tokens="abc")
+    assert len(window.toast.sentences) == 1
+    window.panel.edit(prompt_tokens="128")
+    window.store.flush()
+    assert window.toast.sentences == ()
+
+
 def test_that_an_edit_that_fails_is_one_sentence_and_nothing_else_changes(window: MainWindow) -> None:
     show(window, Scenario(accelerator="TPU v5e"))
     before = picture(window.panel)
@@ -319,8 +327,7 @@ def test_that_a_window_remembered_from_another_screen_opens_on_this_one(
 
 @pytest.mark.parametrize("view", ["request", "roofline", "shapes"])
 def test_that_every_painted_widget_has_a_name(window: MainWindow, view: str) -> None:
-    if hasattr(window, "show_view"):
-        window.show_view(view)
+    window.show_view(view)
     show(window, WARNED)
     window.toast.tell("A message.")
     named = [w for w in shown(window) if isinstance(w, (PaintedView, PaintedButton))]
