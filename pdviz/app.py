@@ -103,8 +103,8 @@ def compose(
         try:
             store = ScenarioStore(with_names(kept.scenario or Scenario(), catalogue), catalogue)
         except InputError as error:
-            if kept.scenario is not None:
-                messages.append(f"The last scenario cannot be opened ({error}); the standard one is shown.")
+            which, shown = ("last", "the standard") if kept.scenario is not None else ("standard", "another")
+            messages.append(f"The {which} scenario cannot be opened ({error}); {shown} one is shown.")
             store = ScenarioStore(first_scenario(catalogue), catalogue)
     window = MainWindow(store, kept)
     window.closing.connect(lambda now: memory.save(folder, now))

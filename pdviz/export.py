@@ -39,13 +39,13 @@ def render(
         raise InputError(f'--out must end in {", ".join(SUFFIXES)}, got "{out}"')
     if theme not in THEME_NAMES:
         raise InputError(f'--theme must be one of {", ".join(THEME_NAMES)}, got "{theme}"')
-    if not 0 < scale <= 8:
-        raise InputError(f"--scale must be above 0 and up to 8, got {scale}")
     if width < SMALLEST_PX[0] or height < SMALLEST_PX[1]:
         least = "x".join(map(str, SMALLEST_PX))
         raise InputError(f"--size must be at least {least} to be legible, got {width}x{height}")
     if max(width, height) * scale > LARGEST_SIDE_PX:
         raise InputError(f"--size times --scale must stay within {LARGEST_SIDE_PX:,} pixels a side")
+    if not 0 < scale <= 8:
+        raise InputError(f"--scale must be above 0 and up to 8, got {scale}")
     _make_headless_application()
     from pdviz.catalogue import default_catalogue
     from pdviz.evaluation import evaluate, with_names
