@@ -196,6 +196,7 @@ def ensure_environment(verb):
         lock = "requirements-dev.txt" if for_checks else "requirements.txt"
         pip_install("--only-binary=:all:", "-r", os.path.join(ROOT, lock))
     pip_install("--no-deps", "--no-build-isolation", "-e", ROOT)
+    quiet([PYTHON, "-m", "compileall", "-q", os.path.join(ROOT, "pdviz")])  # a fast first start too
     state.update(base, project=project)
     if for_checks:
         state["checks"] = checks

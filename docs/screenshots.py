@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
@@ -22,18 +23,22 @@ from pdviz.scenario import PRESETS, Scenario
 FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
 README = (
-    ("chat-dark", PRESETS[0], "dark", (1920, 1080), 0.0628),
-    ("short-prompt-light", PRESETS[1], "light", (1920, 1080), 0.0538),
-    ("busy-server-dark", PRESETS[4], "dark", (1920, 1080), 0.0768),
+    ("chat-dark", PRESETS[0], "request", "dark", (1920, 1080), 0.0628),
+    ("short-prompt-light", PRESETS[1], "request", "light", (1920, 1080), 0.0538),
+    ("busy-server-dark", PRESETS[4], "request", "dark", (1920, 1080), 0.0768),
+    ("roofline-light", PRESETS[0], "roofline", "light", (1920, 1080), 0.0628),
+    ("shapes-dark", PRESETS[0], "shapes", "dark", (1920, 1080), 0.0628),
 )
+VIEWS = ("request", "roofline", "shapes")
 
 
-def take(name: str, scenario: Scenario, theme: str, size: tuple[int, int], time_s: float) -> None:
+def take(name: str, scenario: Scenario, view: str, theme: str, size: tuple[int, int], time_s: float) -> None:
     """One picture of the window, the playhead at ``time_s``."""
     with tempfile.TemporaryDirectory() as folder:
         window, _ = compose(scenario, folder, theme=theme)
         window.resize(*size)
         window.show()
+        window.show_view(view)
         window.player.seek(time_s)
         end = time.monotonic() + 0.3  # a jump of the view may be under way
         while time.monotonic() < end:
@@ -44,17 +49,17 @@ def take(name: str, scenario: Scenario, theme: str, size: tuple[int, int], time_
 
 
 def main() -> None:
-    """All pictures of the README, or with --all every preset at every size in both themes."""
+    """All pictures of the README, or with --all every view of every preset at every size in both themes."""
     application = make_application()
     load_look()
     FOLDER.mkdir(exist_ok=True)
-    for name, preset, theme, size, time_s in README:
-        take(name, preset.apply(Scenario()), theme, size, time_s)
+    for name, preset, view, theme, size, time_s in README:
+        take(name, preset.apply(Scenario()), view, theme, size, time_s)
     if "--all" in sys.argv:
         for number, preset in enumerate(PRESETS):
-            for theme in ("dark", "light"):
-                for size in SIZES:
-                    take(f"all-{number}-{theme}-{size[0]}", preset.apply(Scenario()), theme, size, 0.06)
+            for view, theme, size in product(VIEWS, ("dark", "light"), SIZES):
+                name = f"all-{number}-{view}-{theme}-{size[0]}"
+                take(name, preset.apply(Scenario()), view, theme, size, 0.06)
     del application
 
 

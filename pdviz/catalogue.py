@@ -6,8 +6,10 @@ in ``Catalogue.problems``, everything else works.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +30,9 @@ from pdviz.costmodel.accelerator import (
     read_accelerator,
 )
 from pdviz.errors import InputError
-from pdviz.names import ACCELERATOR_NOISE, MODEL_NOISE, Index
+from pdviz.files import full_path, look
+from pdviz.names import ACCELERATOR_NOISE, MODEL_NOISE, Index, shown
+from pdviz.own_files import accelerator_path, model_path, read_accelerator_file, read_model_file
 
 if TYPE_CHECKING:
     from pdviz.costmodel.architecture import Architecture
@@ -178,6 +182,18 @@ def _models_of(data: bytes) -> tuple[tuple[ModelEntry, ...], tuple[str, ...]]:
     return entries, ()
 
 
+# --- a person's own files --------------------------------------------------------------------------
+
+
+Stamp = tuple[int, int]
+
+
+def _stamp(path: str) -> Stamp:
+    """What changes with a file. Raises InputError where there is none."""
+    found = look(path, path if path.isprintable() and len(path) < 1000 else shown(path))
+    return found.st_mtime_ns, found.st_size
+
+
 # --- the catalogue ---------------------------------------------------------------------------------
 
 
@@ -197,6 +213,8 @@ class Catalogue:
         self._accelerators = Index("accelerator", accelerators, ACCELERATOR_NOISE, empty)
         self._models = Index("model", models, MODEL_NOISE, empty)
         self._architectures: dict[str, Architecture] = {}
+        self._own_models: dict[str, tuple[Stamp, ModelEntry, Architecture]] = {}
+        self._own_accelerators: dict[str, tuple[Stamp, Accelerator]] = {}
 
     @classmethod
     def from_bytes(cls, accelerators: bytes, models: bytes) -> Catalogue:
@@ -207,25 +225,80 @@ class Catalogue:
         return cls(chips, entries, chip_problems + model_problems)
 
     def accelerator(self, text: str) -> Accelerator:
-        """The accelerator that ``text`` names. Raises InputError with the three nearest names."""
-        return self._accelerators.find(text)
+        """The accelerator that ``text`` names, or that a TOML file describes.
+
+        Raises InputError with the three nearest names, or with what is wrong with the file.
+        """
+        path = accelerator_path(text)
+        return self._accelerators.find(text) if path is None else self._own_accelerator(path)
 
     def model(self, text: str) -> ModelEntry:
-        """The model that ``text`` names. Raises InputError with the three nearest names."""
-        return self._models.find(text)
+        """The model that ``text`` names, or that a config.json or GGUF file describes.
+
+        Raises InputError with the three nearest names, or with what is wrong with the file.
+        """
+        path = self._model_path(text)
+        return self._models.find(text) if path is None else self._own_model(path)[0]
 
     def architecture(self, text: str) -> Architecture:
         """The shapes of the model that ``text`` names, read from its configuration once.
 
         Raises InputError for an unknown name or a configuration that is not supported.
         """
-        entry = self.model(text)
+        path = self._model_path(text)
+        if path is not None:
+            return self._own_model(path)[1]
+        entry = self._models.find(text)
         known = self._architectures.get(entry.id)
         if known is None:
             from pdviz.costmodel.hf_config import read_config
 
             known = self._architectures[entry.id] = read_config(entry.config, entry.name)
         return known
+
+    def is_file(self, text: str) -> bool:
+        """True where ``text`` means a person's own file, not a name of the catalogue."""
+        return self._model_path(text) is not None
+
+    def model_reference(self, text: str) -> str:
+        """How a scenario writes the model: its name in the catalogue, or the path of its file.
+
+        Raises InputError as ``model`` does.
+        """
+        return self.model(text).id if self.is_file(text) else self.model(text).name
+
+    def accelerator_reference(self, text: str) -> str:
+        """How a scenario writes the accelerator. Raises InputError as ``accelerator`` does."""
+        path = accelerator_path(text)
+        found = self.accelerator(text)
+        return found.name if path is None else path
+
+    def _model_path(self, text: str) -> str | None:
+        """The path of the file that ``text`` means; the catalogue's names come before folders' names."""
+        path = model_path(text)
+        if path is None and "/" in text and os.path.exists(full_path(text)):
+            with suppress(InputError):
+                self._models.find(text)
+                return None
+            return model_path(full_path(text))
+        return path
+
+    def _own_model(self, path: str) -> tuple[ModelEntry, Architecture]:
+        """A file's model, read again only once the file has changed."""
+        stamp = _stamp(path)
+        known = self._own_models.get(path)
+        if known is None or known[0] != stamp:
+            config, architecture = read_model_file(path)
+            entry = ModelEntry(id=path, name=architecture.name, config=config, source=path)
+            known = self._own_models[path] = stamp, entry, architecture
+        return known[1], known[2]
+
+    def _own_accelerator(self, path: str) -> Accelerator:
+        stamp = _stamp(path)
+        known = self._own_accelerators.get(path)
+        if known is None or known[0] != stamp:
+            known = self._own_accelerators[path] = stamp, read_accelerator_file(path)
+        return known[1]
 
     def nearest_accelerators(self, text: str, count: int = 3) -> tuple[str, ...]:
         """Names of the accelerators most like ``text``."""

@@ -281,7 +281,8 @@ def _evaluated(scenario: Scenario) -> Result:
     try:
         result = evaluate(with_names(scenario, catalogue), catalogue)
     except InputError as error:
-        if catalogue.problems and catalogue.problems[0] not in str(error):  # one line: the problem is probably the cause
+        # One line: the problem is probably the cause.
+        if catalogue.problems and catalogue.problems[0] not in str(error):
             raise InputError(f"{error}; besides, {catalogue.problems[0]}") from None
         raise
     _warn(catalogue)

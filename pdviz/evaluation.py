@@ -7,17 +7,20 @@ import msgspec
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.architecture import Architecture
-from pdviz.costmodel.dtypes import DTYPES, math_dtype
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED, math_dtype
 from pdviz.costmodel.memory import Memory
 from pdviz.costmodel.passes import IDEAL, ModelCost
 from pdviz.costmodel.request import (
+    MOST_ACCELERATORS,
     RequestCost,
     cost_request,
     crossover_prompt_tokens,
+    fewest_accelerators,
     half_speed_context_tokens,
     request_memory,
 )
 from pdviz.costmodel.roofline import Machine, PassCost
+from pdviz.costmodel.weights import is_converted, is_quantised
 from pdviz.scenario import Scenario
 from pdviz.units import plural, size
 
@@ -76,6 +79,11 @@ class Result(msgspec.Struct, frozen=True):
         return 1 + self.scenario.others
 
     @property
+    def fewest_accelerators(self) -> int | None:
+        """The smallest power of two of such accelerators whose memory holds it, up to 1,024; else None."""
+        return _fewest(self.scenario, self.model, self.accelerator)
+
+    @property
     def tokens_per_s_stream(self) -> float | None:
         """Streaming speed that one user sees: 1 / ITL."""
         return 1 / self.request.itl_s if self.request.itl_s else None
@@ -96,7 +104,8 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
     catalogue = catalogue or default_catalogue()
     architecture = catalogue.architecture(scenario.model)
     accelerator = catalogue.accelerator(scenario.accelerator)
-    math = math_dtype(scenario.weights_dtype, accelerator.peak_flops_per_s, accelerator.name)
+    model = _model_cost(architecture, scenario.weights_dtype, scenario.kv_dtype, scenario.fidelity)
+    math = math_dtype(model.kernel_dtype, accelerator.peak_flops_per_s, accelerator.name)
     ideal = scenario.fidelity == IDEAL
     machine = Machine.of(
         accelerator,
@@ -105,7 +114,6 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
         1.0 if ideal else scenario.compute_efficiency,
         1.0 if ideal else scenario.bandwidth_efficiency,
     )
-    model = _model_cost(architecture, scenario.weights_dtype, scenario.kv_dtype, scenario.fidelity)
     request = cost_request(
         model,
         machine,
@@ -134,19 +142,33 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
         memory=memory,
         crossover_prompt_tokens=crossover_prompt_tokens(model, machine, scenario.cached_tokens),
         half_speed_context_tokens=half_speed_context_tokens(model, scenario.others),
-        warnings=_warnings(scenario, architecture, accelerator, memory),
-        notes=_notes(scenario, architecture, accelerator, math),
+        warnings=_warnings(scenario, model, accelerator, memory),
+        notes=_notes(scenario, model, accelerator, math),
     )
 
 
 def with_names(scenario: Scenario, catalogue: Catalogue) -> Scenario:
-    """``scenario`` with model and accelerator under their catalogue names. Raises InputError."""
+    """``scenario`` with model and accelerator under their catalogue names, files under their paths.
+
+    Raises InputError.
+    """
     named: Scenario = msgspec.structs.replace(
         scenario,
-        model=catalogue.model(scenario.model).name,
-        accelerator=catalogue.accelerator(scenario.accelerator).name,
+        model=catalogue.model_reference(scenario.model),
+        accelerator=catalogue.accelerator_reference(scenario.accelerator),
     )
     return named
+
+
+def as_stored(scenario: Scenario, catalogue: Catalogue) -> Scenario:
+    """``scenario`` with the weights of a person's own model as its file stores them, where that is quantised.
+
+    What somebody who opens a file and says nothing of formats means. Raises InputError.
+    """
+    if not catalogue.is_file(scenario.model) or not is_quantised(catalogue.architecture(scenario.model)):
+        return scenario
+    stored: Scenario = msgspec.structs.replace(scenario, weights_dtype=PUBLISHED)
+    return stored
 
 
 _cache: dict[tuple[int, str, str, str], ModelCost] = {}
@@ -164,22 +186,24 @@ def _model_cost(architecture: Architecture, weights: str, kv: str, fidelity: str
 
 
 def _warnings(
-    scenario: Scenario, architecture: Architecture, accelerator: Accelerator, memory: Memory
+    scenario: Scenario, model: ModelCost, accelerator: Accelerator, memory: Memory
 ) -> tuple[str, ...]:
     found = []
+    architecture = model.architecture
     where = f"{scenario.accelerators} × {accelerator.name}"
+    enough = "" if memory.fits else _where_it_fits(scenario, model, accelerator)
     if not memory.weights_fit:
         found.append(
             f"Does not fit: the weights take {size(memory.weights_bytes)} and {where} has "
             f"{size(memory.capacity_bytes - memory.reserve_bytes)} to give; "
-            f"{size(-memory.free_bytes)} is missing with the KV cache."
+            f"{size(-memory.free_bytes)} is missing with the KV cache{enough}."
         )
     elif not memory.fits:
         room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes
         found.append(
             f"Does not fit: the KV cache of {plural(memory.sequences, 'sequence')} grows to "
             f"{size(memory.kv_bytes)} and the weights leave {size(room)}; "
-            f"{size(-memory.free_bytes)} is missing."
+            f"{size(-memory.free_bytes)} is missing{enough}."
         )
     limit = architecture.max_context_tokens
     longest = scenario.prompt_tokens + scenario.output_tokens
@@ -197,10 +221,34 @@ def _warnings(
     return tuple(found)
 
 
-def _notes(
-    scenario: Scenario, architecture: Architecture, accelerator: Accelerator, math: str
-) -> tuple[str, ...]:
+def _fewest(scenario: Scenario, model: ModelCost, accelerator: Accelerator) -> int | None:
+    return fewest_accelerators(
+        model,
+        accelerator.memory_bytes,
+        prompt_tokens=scenario.prompt_tokens,
+        output_tokens=scenario.output_tokens,
+        others=scenario.others,
+        others_context_tokens=scenario.others_context_tokens,
+    )
+
+
+def _where_it_fits(scenario: Scenario, model: ModelCost, accelerator: Accelerator) -> str:
+    fewest = _fewest(scenario, model, accelerator)
+    if fewest is None:
+        return f"; it fits on no number of them up to {MOST_ACCELERATORS:,}"
+    return f"; it fits on {fewest:,}"
+
+
+def _notes(scenario: Scenario, model: ModelCost, accelerator: Accelerator, math: str) -> tuple[str, ...]:
+    architecture = model.architecture
     notes = list(architecture.notes)
+    if scenario.weights_dtype == PUBLISHED:
+        is_said = architecture.census is not None or architecture.published_dtype is not None
+        assumed = "" if is_said else "; what the file names no format for is taken as 16 bit"
+        notes.append(
+            f"Weights as published: {model.weights_title}, "
+            f"{size(model.stored_weights_bytes)} in all{assumed}."
+        )
     if scenario.accelerators > 1:
         notes.append(
             f"{scenario.accelerators} accelerators count as {scenario.accelerators} times the compute and "
@@ -213,9 +261,17 @@ def _notes(
             f"{scenario.accelerators} accelerators, so some are kept more than once: counted in memory, "
             "not in time."
         )
-    if math != scenario.weights_dtype:
+    context = scenario.prompt_tokens + scenario.output_tokens - 1
+    windowed = float(model.kv_bytes(context))
+    everything = model.state_bytes + context * model.kv_bytes_per_token
+    if windowed < everything * (1 - 1e-9):
         notes.append(
-            f"{DTYPES[scenario.weights_dtype].title} weights are converted to {DTYPES[math].title} to be "
-            f"multiplied on {accelerator.name}."
+            f"Layers with a window keep no more than that: a sequence takes {size(windowed)} of KV cache; "
+            f"an engine that keeps every token takes {size(everything)}."
+        )
+    if is_converted(architecture, scenario.weights_dtype, math):
+        what = model.weights_title if scenario.weights_dtype != PUBLISHED else "Published"
+        notes.append(
+            f"{what} weights are converted to {DTYPES[math].title} to be multiplied on {accelerator.name}."
         )
     return tuple(notes)

@@ -152,13 +152,22 @@ def is_any_given(options: Options) -> bool:
 
 
 def scenario_of(options: Options, base: str | None = None) -> Scenario:
-    """The scenario that the options describe, on top of ``base`` or --scenario. Raises InputError."""
+    """The scenario that the options describe, on top of ``base`` or --scenario. Raises InputError.
+
+    Where nobody says how the weights of a model's file are stored, the file does.
+    """
     text = base if base is not None else getattr(options, "scenario", None)
-    start = {} if text is None else read_keys(text)
+    asked = {} if text is None else read_keys(text)
     given = {field.name: getattr(options, field.name) for field in FIELDS}
-    return edit(
-        Scenario(), **{**start, **{name: value for name, value in given.items() if value is not None}}
-    )
+    asked |= {name: value for name, value in given.items() if value is not None}
+    scenario = edit(Scenario(), **asked)
+    if "model" not in asked or "weights_dtype" in asked:
+        return scenario
+
+    from pdviz.catalogue import default_catalogue
+    from pdviz.evaluation import as_stored
+
+    return as_stored(scenario, default_catalogue())
 
 
 def joined(words: Sequence[str]) -> str:

@@ -6,32 +6,30 @@ Pure: every function takes values and returns text or plain JSON. Numbers become
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 import msgspec
 
 from pdviz import units
 from pdviz.catalogue import Catalogue, ModelEntry
 from pdviz.costmodel.accelerator import Accelerator
-from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.memory import RESERVE_SHARE
-from pdviz.costmodel.passes import IDEAL, ModelCost
+from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.request import CROSSOVER_LIMIT_TOKENS
 from pdviz.costmodel.roofline import PassCost
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
+from pdviz.model_fields import Json, field_lines, model_fields
 from pdviz.names import normalised
 from pdviz.scenario import Scenario, to_keys
+from pdviz.tables import Row, aligned, detail
+from pdviz.tables import paragraph as paragraph
 
-WIDTH = 96
 BOUND_WORDS = {"compute": "compute", "bandwidth": "memory bandwidth"}
 DETAILS_LIMIT = 3  # up to so many entries are listed with their sources
 
-Json = dict[str, Any]
-Row = tuple[str, ...]
 T = TypeVar("T", bound=ModelEntry | Accelerator)
 
 
@@ -110,7 +108,8 @@ def memory_text(result: Result) -> str:
 
 _FIGURES = ("ttft_s", "itl_s", "e2e_s", "decode_share", "tokens_per_s_stream", "tokens_per_s_total")
 _PASS = ("time_s", "flops", "bytes", "bound", "compute_utilisation", "bandwidth_utilisation")
-_MEMORY = ("weights_bytes", "kv_bytes", "reserve_bytes", "free_bytes", "capacity_bytes", "fits")
+_EACH = ("weights_bytes", "kv_bytes", "reserve_bytes", "free_bytes", "capacity_bytes")
+_MEMORY = (*_EACH, "fits", "free_tokens", "free_sequences", "largest_batch")
 
 
 def _values(thing: object, names: Row) -> Json:
@@ -135,7 +134,11 @@ def estimate_json(result: Result) -> Json:
         "prefill": _pass_json(result.prefill),
         "decode": _pass_json(result.decode),
         "decode_last": _pass_json(result.decode_last),
-        "memory": _values(result.memory, _MEMORY),
+        "memory": {
+            **_values(result.memory, _MEMORY),
+            "fewest_accelerators": result.fewest_accelerators,
+            "per_accelerator": {name: getattr(result.memory, f"{name}_each") for name in _EACH},
+        },
         "model": {
             **_values(result.architecture, ("name", "parameters", "active_parameters")),
             "kv_bytes_per_token": result.model.kv_bytes_per_token,
@@ -148,8 +151,10 @@ def estimate_json(result: Result) -> Json:
 def estimate_text(result: Result) -> str:
     """The result as a table to read: what ``pdviz estimate`` prints."""
     scenario, machine = result.scenario, result.machine
-    weights, math = DTYPES[scenario.weights_dtype].title, DTYPES[machine.math_dtype].title
-    formats = f"{weights} weights{'' if math == weights else f' multiplied in {math}'}"
+    weights, math = result.model.weights_title, DTYPES[machine.math_dtype].title
+    as_published = scenario.weights_dtype == PUBLISHED
+    formats = f"Weights as published ({weights})" if as_published else f"{weights} weights"
+    formats += "" if math == weights else f" multiplied in {math}"
     formats += f", {DTYPES[scenario.kv_dtype].title} KV cache"
     parts = [paragraph(warning, "WARNING  ", " " * 9) for warning in result.warnings]
     if parts:
@@ -170,7 +175,7 @@ def _headline_lines(result: Result) -> list[str]:
     if itl is None or first is None or last is None or speed is None or total is None:
         rows.append(("Inter-token latency", "-", "one token is asked for, nothing is decoded"))
         rows.append(("End to end", e2e, "prefill only"))
-        return _aligned(rows, "<><")
+        return aligned(rows, "<><")
     bound = bound_text(first)
     if last.bound != first.bound:
         bound += f", in the end by {BOUND_WORDS.get(last.bound, last.bound)}"
@@ -180,7 +185,7 @@ def _headline_lines(result: Result) -> list[str]:
     if result.streams > 1:
         alone += f"; {units.significant(total)} of all {units.count(result.streams)} together"
     rows.append(("Tokens per second", units.significant(speed), alone))
-    return _aligned(rows, "<><")
+    return aligned(rows, "<><")
 
 
 def _pass_lines(result: Result) -> list[str]:
@@ -197,7 +202,7 @@ def _pass_lines(result: Result) -> list[str]:
         ("Compute used, of peak", *(units.percent(c.compute_utilisation) for c in costs)),
         ("Bandwidth used, of peak", *(units.percent(c.bandwidth_utilisation) for c in costs)),
     ]
-    return _aligned(rows, "<" + ">" * len(costs))
+    return aligned(rows, "<" + ">" * len(costs))
 
 
 def _machine_lines(result: Result) -> list[str]:
@@ -229,7 +234,22 @@ def _memory_lines(result: Result) -> list[str]:
         ("  KV cache", units.size(memory.kv_bytes), kv),
         ("  reserve", units.size(memory.reserve_bytes), reserve),
     ]
-    return _aligned(rows, "<><")
+    if memory.accelerators > 1:
+        each = f"weights {units.size(memory.weights_bytes_each)}, KV cache {units.size(memory.kv_bytes_each)}"
+        rows.insert(1, ("  each of them", units.size(memory.capacity_bytes_each), each))
+    return [*aligned(rows, "<><"), *_room_lines(result)]
+
+
+def _room_lines(result: Result) -> list[str]:
+    """How much more would fit: tokens, sequences, the largest batch."""
+    memory = result.memory
+    if memory.free_tokens is None or memory.free_sequences is None or memory.largest_batch is None:
+        return []
+    text = f"for {units.plural(memory.free_tokens, 'token')} more, "
+    text += f"{units.plural(memory.free_sequences, 'sequence')} of "
+    text += f"{units.plural(memory.other_context_tokens, 'token')}; "
+    text += f"the largest batch has {units.count(memory.largest_batch)}"
+    return [paragraph(text, "  room      ", " " * 12)]
 
 
 # --- catalogue -------------------------------------------------------------------------------------
@@ -256,19 +276,9 @@ def _model_json(catalogue: Catalogue, entry: ModelEntry) -> Json:
     found: Json = {**_plain(entry), "problem": None}
     del found["config"]
     try:
-        model = catalogue.architecture(entry.name)
+        return {**found, **model_fields(catalogue.architecture(entry.id))}
     except InputError as error:
         return {**found, "problem": str(error)}
-    cost = ModelCost(model, "bf16", "bf16")
-    return {
-        **found,
-        **_values(model, ("family", "layers", "hidden", "vocabulary", "max_context_tokens")),
-        **_values(model, ("parameters", "active_parameters")),
-        "weights_bytes_bf16": cost.stored_weights_bytes,
-        "kv_bytes_per_token_bf16": cost.kv_bytes_per_token,
-        "notes": list(model.notes),
-        "left_out": list(model.left_out),
-    }
 
 
 def models_json(catalogue: Catalogue, search: str = "") -> Json:
@@ -281,21 +291,34 @@ def models_json(catalogue: Catalogue, search: str = "") -> Json:
     return {"models": [_model_json(catalogue, entry) for entry in found]}
 
 
+def models_fields(catalogue: Catalogue, search: str = "") -> str:
+    """Every field of the models that ``search`` finds, with where they are from."""
+    found = models_json(catalogue, search)["models"]
+    return "\n".join("\n".join(_model_lines(model, everything=True)) + "\n" for model in found)
+
+
 def models_table(catalogue: Catalogue, search: str = "") -> str:
     """The models that ``search`` finds, one a line; a few are followed by their sources."""
     found = models_json(catalogue, search)["models"]
     head: Row = ("Model", "Parameters", "Active", "Layers", "BF16 weights", "BF16 KV a token", "Context")
-    lines = _aligned([head, *(_model_row(model) for model in found)], "<>>>>>>")
+    lines = aligned([head, *(_model_row(model) for model in found)], "<>>>>>>")
     for model in found if len(found) <= DETAILS_LIMIT else ():
-        published = model["published_parameters"]
-        lines += ["", model["name"], *_detail("also found as", ", ".join((model["id"], *model["aliases"])))]
-        lines += _detail("not usable", model["problem"])
-        if published is not None:
-            lines += _detail("published", f"{units.count(published)} parameters, {model['published_where']}")
-        lines += _detail("configuration from", model["source"])
-        lines += _detail("note", model["note"], *model.get("notes", ()))
-        lines += _detail("not counted", ", ".join(model.get("left_out", ())))
+        lines += ["", *_model_lines(model)]
     return "\n".join(lines) + "\n"
+
+
+def _model_lines(model: Json, everything: bool = False) -> list[str]:
+    """A model's name and what is known about it."""
+    lines = [model["name"], *detail("also found as", ", ".join((model["id"], *model["aliases"])))]
+    lines += detail("not usable", model["problem"])
+    if everything and model["problem"] is None:
+        lines += field_lines(model)
+    if model["published_parameters"] is not None:
+        count = units.count(model["published_parameters"])
+        lines += detail("published", f"{count} parameters, {model['published_where']}")
+    lines += detail("configuration from", model["source"])
+    lines += detail("note", model["note"], *model.get("notes", ()))
+    return lines + detail("not counted", ", ".join(model.get("left_out", ())))
 
 
 def _model_row(model: Json) -> Row:
@@ -338,20 +361,20 @@ def accelerators_table(catalogue: Catalogue, search: str = "") -> str:
         "Power",
         "Figures",
     )
-    lines = _aligned([head, *(_accelerator_row(accelerator) for accelerator in found)], "<>>>>>><")
+    lines = aligned([head, *(_accelerator_row(accelerator) for accelerator in found)], "<>>>>>><")
     for a in found if len(found) <= DETAILS_LIMIT else ():
         peaks = (f"{dtype.upper()} {units.si(peak, 'FLOP/s')}" for dtype, peak in a.peak_flops_per_s.items())
-        lines += ["", a.name, *_detail("also found as", ", ".join((a.id, *a.aliases)))]
-        lines += _detail("dense peaks", ", ".join(peaks))
-        lines += _detail(
+        lines += ["", a.name, *detail("also found as", ", ".join((a.id, *a.aliases)))]
+        lines += detail("dense peaks", ", ".join(peaks))
+        lines += detail(
             "memory", ", ".join(filter(None, (units.binary_size(a.memory_bytes), a.memory_basis)))
         )
         if a.link_bytes_per_s is not None:
             speed = f"{units.si(a.link_bytes_per_s, 'B/s')} one way"
-            lines += _detail("link", "; ".join(filter(None, (f"{a.link}, {speed}", a.link_note))))
-        lines += _detail("source", *a.sources)
-        lines += _detail("rejected", *(f"{r.value}, {r.where}: {r.reason}" for r in a.rejected))
-        lines += _detail("note", *a.notes)
+            lines += detail("link", "; ".join(filter(None, (f"{a.link}, {speed}", a.link_note))))
+        lines += detail("source", *a.sources)
+        lines += detail("rejected", *(f"{r.value}, {r.where}: {r.reason}" for r in a.rejected))
+        lines += detail("note", *a.notes)
     return "\n".join(lines) + "\n"
 
 
@@ -368,33 +391,3 @@ def _accelerator_row(a: Accelerator) -> Row:
         units.si(a.power_w, "W") if a.power_w is not None else "-",
         a.confidence,
     )
-
-
-# --- layout ----------------------------------------------------------------------------------------
-
-
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[µmkMGTP]?(?:B|s|W|FLOP)\b))")
-
-
-def paragraph(text: str, first: str = "", later: str = "", width: int = WIDTH) -> str:
-    """Text wrapped at ``width``, its first line after ``first``, the others after ``later``.
-
-    A number and its unit stay on one line.
-    """
-    glued = _BEFORE_UNIT.sub("\xa0", text)
-    lines = textwrap.wrap(glued, width - len(later), break_on_hyphens=False, break_long_words=False)
-    return "\n".join((later if number else first) + line for number, line in enumerate(lines)).replace(
-        "\xa0", " "
-    )
-
-
-def _detail(label: str, *texts: str | None) -> list[str]:
-    """A labelled paragraph below a table for each text that is not empty."""
-    return [paragraph(f"{label}: {text}", "  ", " " * 6) for text in texts if text]
-
-
-def _aligned(rows: Sequence[Row], align: str) -> list[str]:
-    """Rows as lines, columns as wide as their widest cell; ``align`` holds "<" or ">" for each."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    layout = "   ".join(f"{{:{side}{width}}}" for side, width in zip(align, widths, strict=True))
-    return [layout.format(*row).rstrip() for row in rows]

@@ -14,8 +14,9 @@ import msgspec
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.passes import FIDELITIES, Slice
 from pdviz.errors import InputError
+from pdviz.files import is_file_name
 from pdviz.names import shown
-from pdviz.units import parse_count, parse_fraction
+from pdviz.units import parse_count, parse_fraction, plural
 
 TOKENS_LIMIT = 2**24
 OTHERS_LIMIT = 65_535
@@ -66,8 +67,12 @@ class Field(msgspec.Struct, frozen=True):
         if text is None:
             raise InputError(f"{self.key} must be {self.expectation}, got {shown(value)}")
         if self.kind == "count":
-            if self.optional and str(text).strip().lower() == "same":
-                return None
+            if self.optional:
+                if str(text).strip().lower() == "same":
+                    return None
+                return parse_count(
+                    str(text), f'{self.key} must be "same" as this request, or it', self.low, self.high
+                )
             return parse_count(str(text), self.key, self.low, self.high)
         if self.kind == "fraction":
             return parse_fraction(text, self.key)
@@ -93,8 +98,8 @@ class Field(msgspec.Struct, frozen=True):
 
 
 FIELDS: tuple[Field, ...] = (
-    Field("model", "model", "Model", "The language model, by name.", "name"),
-    Field("accelerator", "gpu", "Accelerator", "The accelerator it runs on, by name.", "name"),
+    Field("model", "model", "Model", "The language model: a name, or a config.json or GGUF file.", "name"),
+    Field("accelerator", "gpu", "Accelerator", "The accelerator it runs on: a name, or a TOML file.", "name"),
     Field(
         "accelerators",
         "tp",
@@ -238,9 +243,10 @@ def edit(scenario: Scenario, **values: object) -> Scenario:
     parsed = {name: BY_NAME[name].parse(value) for name, value in values.items()}
     result: Scenario = msgspec.structs.replace(scenario, **parsed)
     if result.cached_tokens >= result.prompt_tokens:
+        prompt = plural(result.prompt_tokens, "token")
         raise InputError(
-            f"cached must be below prompt ({result.prompt_tokens:,} tokens), since at least one token "
-            f"has to be computed, got {result.cached_tokens:,}"
+            f"cached must be below prompt ({prompt}), since at least one token has to be computed, "
+            f"got {result.cached_tokens:,}"
         )
     return result
 
@@ -285,9 +291,14 @@ def from_keys(values: dict[str, Any], where: str) -> Scenario:
 
 
 def to_line(scenario: Scenario) -> str:
-    """One line of text that ``from_line`` reads: model and gpu always, the rest where not default."""
+    """One line of text that ``from_line`` reads: model and gpu always, the rest where not default.
+
+    A model's file comes with the format of its weights: without, a command line takes the file's own.
+    """
     default = Scenario()
-    always = ("model", "accelerator", "prompt_tokens", "output_tokens")
+    always = ["model", "accelerator", "prompt_tokens", "output_tokens"]
+    if is_file_name(scenario.model):
+        always.append("weights_dtype")
     words = []
     for field in FIELDS:
         value = getattr(scenario, field.name)

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import os
 import struct
-import sys
 import zlib
 from html import unescape
-from importlib import import_module
 from typing import Any
 
 from pdviz.errors import InputError
+from pdviz.files import full_path, parse_toml
+from pdviz.own_files import field_of
 from pdviz.scenario import FIELDS, LINE, Scenario, edit, line_keys, parse_keys
 
 FILE_LIMIT_BYTES = 64 * 2**20
 TEXT_LIMIT_BYTES = 2**20
 PICTURE_KEY = "pdviz-scenario"
 _PNG = b"\x89PNG\r\n\x1a\n"
+_A_KIND = {"model": "a model", "accelerator": "an accelerator"}
 
 
 def to_toml(scenario: Scenario) -> str:
@@ -41,23 +42,15 @@ def _toml_value(value: object) -> str:
     return repr(value)
 
 
-def toml_keys(text: str, where: str) -> dict[str, Any]:
-    """The keys of a TOML text. Raises InputError with line and column where it is none."""
-    name = "tomllib" if sys.version_info >= (3, 11) else "tomli"
-    toml = import_module(name)
-    try:
-        found: dict[str, Any] = toml.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not a TOML scenario file ({error})") from None
-    return found
-
-
 def read_file(path: str) -> tuple[dict[str, Any], str]:
-    """(fields by attribute, what the file was taken for) of a scenario file or picture.
+    """(fields by attribute, what the file was taken for) of a scenario, a picture, a model, an accelerator.
 
     Raises InputError, one sentence with file, key and expectation.
     """
     where = os.path.basename(path) or path
+    field = field_of(path) if os.path.isfile(path) else None
+    if field is not None:
+        return {field: full_path(path)}, f"{where}: opened as {_A_KIND[field]}"
     data = _read(path, where)
     if data.startswith(_PNG):
         return _from_line(_png_text(data, where), where, "picture")
@@ -79,7 +72,7 @@ def read_file(path: str) -> tuple[dict[str, Any], str]:
         and not lines[0].lstrip().startswith("[")
     ):
         return parse_keys(line_keys(lines[0]), where), f"{where}: opened as a scenario line"
-    return parse_keys(toml_keys(text, where), where), f"{where}: opened as a scenario"
+    return parse_keys(parse_toml(text, where, "scenario"), where), f"{where}: opened as a scenario"
 
 
 def _read(path: str, where: str) -> bytes:
@@ -142,5 +135,5 @@ def read_text(text: str) -> Scenario:
     """The scenario in a pasted text: a line, or TOML. Raises InputError."""
     clean = text.strip()
     if "\n" in clean or " = " in clean:
-        return edit(Scenario(), **parse_keys(toml_keys(clean, "pasted text"), "pasted text"))
+        return edit(Scenario(), **parse_keys(parse_toml(clean, "pasted text", "scenario"), "pasted text"))
     return edit(Scenario(), **parse_keys(line_keys(clean), LINE))

@@ -13,6 +13,7 @@ from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.dtypes import DTYPES, KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.passes import FIDELITIES
 from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
+from pdviz.costmodel.weights import kernel_format
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import PRESETS, Scenario
@@ -162,7 +163,7 @@ def test_that_a_cache_that_does_not_fit_is_told_apart_from_weights() -> None:
     (warning,) = result.warnings
     assert warning == (
         "Does not fit: the KV cache of 1,000 sequences grows to 83.8 GB and the weights leave 60.9 GB; "
-        "22.8 GB is missing."
+        "22.8 GB is missing; it fits on 2."
     )
 
 
@@ -259,7 +260,8 @@ CATALOGUE = default_catalogue()
 )
 def test_that_whatever_is_asked_of_the_catalogue_is_answered_above_the_floor(scenario: Scenario) -> None:
     peaks = CATALOGUE.accelerator(scenario.accelerator).peak_flops_per_s
-    if not set(peaks) & set(DTYPES[scenario.weights_dtype].math):
+    kernel = kernel_format(CATALOGUE.architecture(scenario.model), scenario.weights_dtype)
+    if not set(peaks) & set(DTYPES[kernel].math):
         with pytest.raises(InputError, match="has no published rate"):
             evaluate(scenario)
         return

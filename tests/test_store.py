@@ -389,6 +389,15 @@ def test_that_an_edit_that_cannot_be_evaluated_leaves_everything_as_it_was(
     assert not store.can_undo
 
 
+def test_that_a_failure_is_said_after_the_views_have_gone_back(store: ScenarioStore) -> None:
+    order: list[str] = []
+    store.changed.connect(lambda *_: order.append("changed"))
+    store.failed.connect(lambda *_: order.append("failed"))
+    store.edit(model="no such model")
+    store.flush()
+    assert order == ["changed", "failed"]
+
+
 def test_that_an_unknown_model_is_answered_with_the_nearest_names(store: ScenarioStore, heard: Heard) -> None:
     store.edit(model="lama 3.1 8b x")
     store.flush()

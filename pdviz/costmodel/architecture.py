@@ -13,6 +13,7 @@ from functools import cached_property
 import msgspec
 
 from pdviz.costmodel.quantisation import Quantisation
+from pdviz.costmodel.stored import Census
 
 
 class Matrix(msgspec.Struct, frozen=True):
@@ -53,6 +54,13 @@ class Attention(msgspec.Struct, frozen=True):
     window_tokens: int | None = None
     state_elements: int = 0
     vectors: int = 0
+
+    @property
+    def expanded_elements(self) -> int:
+        """What a token adds where an engine caches a latent's keys and values head by head."""
+        if self.kind != "latent":
+            return self.cache_elements
+        return self.query_heads * (self.head_dim + self.value_head_dim)
 
 
 class FeedForward(msgspec.Struct, frozen=True):
@@ -104,7 +112,8 @@ class Architecture(msgspec.Struct, frozen=True, dict=True):
     counts learned position embeddings, ``vectors`` the final norm and the like. ``notes`` are
     sentences for the user about what was assumed; ``left_out`` names what the checkpoint holds
     beside the main model (vision tower, prediction heads) and is no part of a pass.
-    ``quantisation`` is the stored form of a quantised checkpoint's weights.
+    ``quantisation`` is the stored form of a quantised checkpoint's weights, ``census`` what the
+    tensors of a file with exact sizes take.
     """
 
     name: str
@@ -122,6 +131,7 @@ class Architecture(msgspec.Struct, frozen=True, dict=True):
     notes: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
     quantisation: Quantisation | None = None
+    census: Census | None = None
 
     @property
     def layers(self) -> int:

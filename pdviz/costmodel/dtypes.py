@@ -2,7 +2,8 @@
 
 Weights, KV cache and arithmetic are three separate matters. ``bytes_per_weight`` holds the scales
 of block formats; formats below 16 bit leave embedding, head and vectors at 16 bit, as published
-quantised checkpoints do.
+quantised checkpoints do. "published" stands for the form in which a model's file stores its weights:
+its bytes are counted by `pdviz.costmodel.weights`, and `math` here is only what most such files need.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ class Dtype(msgspec.Struct, frozen=True):
 
 
 _SIXTEEN = ("bf16", "fp16", "fp32")
+PUBLISHED = "published"
 
 DTYPES: dict[str, Dtype] = {
     d.name: d
@@ -66,6 +68,14 @@ DTYPES: dict[str, Dtype] = {
             0.5,
             ("fp4", *_SIXTEEN),
             "4-bit float (OCP MX), an 8-bit scale for each 32 weights",
+        ),
+        Dtype(
+            PUBLISHED,
+            "As published",
+            2.0,
+            2.0,
+            _SIXTEEN,
+            "the form in which the model's file stores them: its quantisation, else its own dtype",
         ),
     )
 }

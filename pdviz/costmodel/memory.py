@@ -1,6 +1,8 @@
-"""What a scenario keeps in accelerator memory, and whether it fits."""
+"""What a scenario keeps in accelerator memory, whether it fits, and how much more would."""
 
 from __future__ import annotations
+
+import math
 
 import msgspec
 
@@ -12,13 +14,22 @@ RESERVE_SOURCE = (
 
 
 class Memory(msgspec.Struct, frozen=True):
-    """Bytes over all accelerators together. ``capacity_bytes`` is what the driver reports."""
+    """Bytes over all accelerators together. ``capacity_bytes`` is what the driver reports.
+
+    Each accelerator keeps an equal share of the weights and whole KV heads: one that several keep
+    counts several times in ``kv_bytes``. ``own_kv_bytes`` is the KV cache of this request's sequence,
+    ``other_kv_bytes`` that of one further sequence, which is ``other_context_tokens`` long.
+    """
 
     weights_bytes: float
     kv_bytes: float
     capacity_bytes: float
     sequences: int
     longest_context_tokens: int
+    accelerators: int = 1
+    own_kv_bytes: float = 0.0
+    other_kv_bytes: float = 0.0
+    other_context_tokens: int = 0
 
     @property
     def reserve_bytes(self) -> float:
@@ -40,3 +51,52 @@ class Memory(msgspec.Struct, frozen=True):
     @property
     def weights_fit(self) -> bool:
         return self.weights_bytes + self.reserve_bytes <= self.capacity_bytes
+
+    @property
+    def capacity_bytes_each(self) -> float:
+        """What one accelerator has."""
+        return self.capacity_bytes / self.accelerators
+
+    @property
+    def weights_bytes_each(self) -> float:
+        """Weights on the accelerator that holds most: an equal share, rounded up to a byte."""
+        return float(math.ceil(self.weights_bytes / self.accelerators))
+
+    @property
+    def kv_bytes_each(self) -> float:
+        """KV cache on each accelerator, heads that it shares with others included."""
+        return self.kv_bytes / self.accelerators
+
+    @property
+    def reserve_bytes_each(self) -> float:
+        return self.reserve_bytes / self.accelerators
+
+    @property
+    def free_bytes_each(self) -> float:
+        """What is left on one accelerator; negative where it does not fit."""
+        return self.free_bytes / self.accelerators
+
+    @property
+    def free_sequences(self) -> int | None:
+        """Further sequences like the others that have room; None where they take no memory."""
+        if not self.other_kv_bytes:
+            return None
+        return max(math.floor(self.free_bytes / self.other_kv_bytes), 0)
+
+    @property
+    def free_tokens(self) -> int | None:
+        """The room that is left in tokens of KV cache, each at its mean size in such a sequence."""
+        if not self.other_kv_bytes:
+            return None
+        return max(math.floor(self.free_bytes / self.other_kv_bytes * self.other_context_tokens), 0)
+
+    @property
+    def largest_batch(self) -> int | None:
+        """Sequences that fit together, this request's included; None where there is no limit.
+
+        0 where not even this request's fits beside the weights.
+        """
+        room = self.capacity_bytes - self.reserve_bytes - self.weights_bytes - self.own_kv_bytes
+        if room < 0:
+            return 0
+        return 1 + math.floor(room / self.other_kv_bytes) if self.other_kv_bytes else None

@@ -14,7 +14,8 @@ from typing import Any
 import msgspec
 
 from pdviz.costmodel.architecture import Architecture, Experts
-from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
+from pdviz.costmodel.stored import StoredBytes
 
 TEXTBOOK, IDEAL = "textbook", "ideal"
 FIDELITIES = (TEXTBOOK, IDEAL)
@@ -101,38 +102,74 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         return weights * narrow + (sum(m.parameters for m in block.expert) - weights) * wide
 
     @cached_property
-    def always_read_bytes(self) -> float:
-        """Weight bytes that every pass reads, whatever its tokens: all but routed experts."""
+    def stored(self) -> StoredBytes:
+        """Bytes of the weights in memory, by when a pass reads them."""
+        if self.weights_dtype == PUBLISHED:
+            from pdviz.costmodel.weights import stored_bytes
+
+            return stored_bytes(self.architecture)
         narrow, wide = self._bytes_per
         model = self.architecture
-        tables = model.table_weights
-        if self.fidelity == IDEAL and model.head is not None:
-            tables -= model.embedding.weights
-        return model.dense_weights * narrow + (tables + model.vector_parameters) * wide
+        return StoredBytes(
+            embedding=model.embedding.weights * wide,
+            head=0.0 if model.head is None else model.head.weights * wide,
+            dense=model.dense_weights * narrow + model.vector_parameters * wide,
+            experts=sum(n * block.total * self._expert_bytes(block) for n, block in model.experts()),
+        )
 
     @cached_property
-    def _routed(self) -> tuple[tuple[int, int, float], ...]:
+    def always_read_bytes(self) -> float:
+        """Weight bytes that every pass reads, whatever its tokens: all but routed experts.
+
+        The table of a tied head is read in any case, as the head.
+        """
+        stored = self.stored
+        skips = self.fidelity == IDEAL and self.architecture.head is not None
+        return stored.dense + stored.head + (0.0 if skips else stored.embedding)
+
+    @cached_property
+    def routed(self) -> tuple[tuple[int, int, float], ...]:
         """(experts, active of them, bytes of one over all its layers) for each kind of mixture."""
+        published = self.weights_dtype == PUBLISHED
         sums: dict[tuple[int, int], float] = {}
         for n, block in self.architecture.experts():
             kind = block.total, block.active
-            sums[kind] = sums.get(kind, 0.0) + n * self._expert_bytes(block)
+            one = self.architecture.expert_parameters(block) if published else self._expert_bytes(block)
+            sums[kind] = sums.get(kind, 0.0) + n * one
+        if published and sums:  # so far parameters; a file's bytes are shared out by them
+            scale = self.stored.experts / sum(kind[0] * one for kind, one in sums.items())
+            sums = {kind: one * scale for kind, one in sums.items()}
         return tuple((*kind, one) for kind, one in sums.items())
 
     def weights_read_bytes(self, tokens: Tokens) -> Tokens:
         """Weight bytes that a pass over ``tokens`` tokens reads: routed experts by how many it hits."""
         total = self.always_read_bytes
-        for experts, active, expert_bytes in self._routed:
+        for experts, active, expert_bytes in self.routed:
             total = total + distinct_experts(experts, active, tokens) * expert_bytes
         return total
 
     @cached_property
     def stored_weights_bytes(self) -> float:
         """Bytes of all weights in memory."""
-        narrow, wide = self._bytes_per
-        model = self.architecture
-        resident = model.dense_weights * narrow + (model.table_weights + model.vector_parameters) * wide
-        return resident + sum(experts * one for experts, _, one in self._routed)
+        return float(self.stored.total)
+
+    @cached_property
+    def kernel_dtype(self) -> str:
+        """The format whose kernels multiply the weights: their own, unless they are as published."""
+        if self.weights_dtype != PUBLISHED:
+            return self.weights_dtype
+        from pdviz.costmodel.weights import kernel_format
+
+        return kernel_format(self.architecture, self.weights_dtype)
+
+    @cached_property
+    def weights_title(self) -> str:
+        """What the weights are stored as, for people: "FP8", or what the file holds."""
+        if self.weights_dtype != PUBLISHED:
+            return DTYPES[self.weights_dtype].title
+        from pdviz.costmodel.weights import weights_title
+
+        return weights_title(self.architecture, self.weights_dtype)
 
     @cached_property
     def _kv_layers(self) -> tuple[tuple[int | None, float], ...]:

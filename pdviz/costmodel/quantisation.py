@@ -52,7 +52,8 @@ class Quantisation(msgspec.Struct, frozen=True):
     scale a matrix). ``zero_bits`` are those of a zero point beside each scale, ``index_bits`` those
     of an index for each input row, ``module_bits`` those of further scales of a whole matrix.
     Second-level scales of bitsandbytes (1 in 16,384 weights) are left out. ``kept`` lists what stays
-    at 16 bit.
+    at 16 bit. ``weight_only`` is true where activations stay wide, so that weights are widened to be
+    multiplied.
     """
 
     method: str
@@ -65,6 +66,16 @@ class Quantisation(msgspec.Struct, frozen=True):
     module_bits: int = 0
     format: str = "int"
     kept: tuple[Kept, ...] = ()
+    weight_only: bool = False
+
+    @property
+    def narrow(self) -> str | None:
+        """The narrow format in which kernels multiply these weights; None where they widen them."""
+        if self.weight_only or self.method in ("awq", "gptq", "bitsandbytes"):
+            return None
+        if self.format == "fp":
+            return "fp8" if self.bits == 8 else "mxfp4" if self.method == "mxfp4" else "fp4"
+        return "int8" if self.bits == 8 else None
 
     @property
     def title(self) -> str:
@@ -184,6 +195,7 @@ def _groups(fields: Fields, method: str) -> Quantisation:
     groups = fields.child("config_groups")
     for name in groups.names():
         weights = groups.child(name).child("weights")
+        wide = not groups.child(name).has("input_activations")
         bits = _bits(weights, "num_bits", allowed=(4, 8))
         kind = weights.text("type") or "int"
         if kind not in ("int", "float"):
@@ -202,7 +214,7 @@ def _groups(fields: Fields, method: str) -> Quantisation:
                 scale, further = 8, 64
         zero = bits if kind == "int" and not weights.flag("symmetric", True) else 0
         form = "fp" if kind == "float" else "int"
-        found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept)] = None
+        found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept, wide)] = None
     if len(found) != 1:
         raise fields.error(
             f"{fields.label('config_groups')} must hold one format for all weights, got {len(found)}"

@@ -10,6 +10,7 @@ from pdviz.costmodel.roofline import COMPUTE, Machine, PassCost
 from pdviz.costmodel.train import Train, build_train
 
 CROSSOVER_LIMIT_TOKENS = 2**34
+MOST_ACCELERATORS = 1024
 
 
 class RequestCost(msgspec.Struct, frozen=True):
@@ -165,6 +166,43 @@ def request_memory(
     """
     context = prompt_tokens + output_tokens - 1
     elsewhere = context if others_context_tokens is None or not others else others_context_tokens
-    kv = model.stored_kv_bytes(context, accelerators)
-    kv += others * model.stored_kv_bytes(elsewhere, accelerators)
-    return Memory(model.stored_weights_bytes, kv, capacity_bytes, 1 + others, max(context, elsewhere))
+    own = model.stored_kv_bytes(context, accelerators)
+    other = own if elsewhere == context else model.stored_kv_bytes(elsewhere, accelerators)
+    return Memory(
+        weights_bytes=model.stored_weights_bytes,
+        kv_bytes=own + others * other,
+        capacity_bytes=capacity_bytes,
+        sequences=1 + others,
+        longest_context_tokens=max(context, elsewhere),
+        accelerators=accelerators,
+        own_kv_bytes=own,
+        other_kv_bytes=other,
+        other_context_tokens=elsewhere,
+    )
+
+
+def fewest_accelerators(
+    model: ModelCost,
+    memory_bytes_each: float,
+    *,
+    prompt_tokens: int,
+    output_tokens: int,
+    others: int = 0,
+    others_context_tokens: int | None = None,
+) -> int | None:
+    """The smallest count (1, 2, 4 .. 1,024) of accelerators whose memory holds the request; else None."""
+    count = 1
+    while count <= MOST_ACCELERATORS:
+        memory = request_memory(
+            model,
+            memory_bytes_each * count,
+            prompt_tokens=prompt_tokens,
+            output_tokens=output_tokens,
+            others=others,
+            others_context_tokens=others_context_tokens,
+            accelerators=count,
+        )
+        if memory.fits:
+            return count
+        count *= 2
+    return None

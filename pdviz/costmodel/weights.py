@@ -6,13 +6,16 @@ counted for each: a block that hangs over an edge is a whole block.
 
 from __future__ import annotations
 
-import msgspec
-
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.quantisation import Kept, Quantisation
+from pdviz.costmodel.stored import StoredBytes
 from pdviz.errors import InputError
+from pdviz.units import percent
 
 _PLAIN_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
+_PLAIN_FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp32"}
+_GGML_FORMATS = {"F32": "fp32", "F64": "fp32", "F16": "fp16", "BF16": "bf16"}
 
 #: Matrix -> names of the modules that hold it, where a file may keep one of them at 16 bit.
 _MODULES = {
@@ -29,32 +32,18 @@ _MODULES = {
 }
 
 
-class StoredBytes(msgspec.Struct, frozen=True):
-    """Bytes of the main model's weights by when a pass reads them.
-
-    ``embedding``: rows of new tokens only. ``head``: 0 where it is tied. ``dense``: every pass
-    (attention, dense and shared MLPs, routers, norms, biases, positions). ``experts``: all routed
-    experts; a pass reads those that its tokens hit.
-    """
-
-    embedding: int
-    head: int
-    dense: int
-    experts: int
-
-    @property
-    def total(self) -> int:
-        return self.embedding + self.head + self.dense + self.experts
-
-
 def plain_bytes(architecture: Architecture) -> int:
     """Bytes of one unquantised parameter, from the published dtype (16 bit where none is published)."""
+    return _PLAIN_BYTES[_plain_name(architecture)]
+
+
+def _plain_name(architecture: Architecture) -> str:
     name = (architecture.published_dtype or "bfloat16").removeprefix("torch.")
     if name not in _PLAIN_BYTES:
         raise InputError(
             f"{architecture.name}: dtype {name[:40]!r} is not known, expected {', '.join(_PLAIN_BYTES)}"
         )
-    return _PLAIN_BYTES[name]
+    return name
 
 
 def _pieces(matrix: Matrix, attention: Attention | None) -> list[int]:
@@ -150,7 +139,9 @@ class _Counter:
 
 
 def stored_bytes(architecture: Architecture) -> StoredBytes:
-    """The bytes of the weights as published: its own dtype, and its quantisation where it has one."""
+    """The bytes of the weights as published: the file's tensors, else its quantisation, else its dtype."""
+    if architecture.census is not None:
+        return architecture.census.stored
     counter = _Counter(architecture)
     others = architecture.vectors + architecture.positions
     others += sum(m.parameters for m in architecture.extra)
@@ -165,3 +156,49 @@ def stored_bytes(architecture: Architecture) -> StoredBytes:
         dense=dense,
         experts=experts,
     )
+
+
+def is_quantised(architecture: Architecture) -> bool:
+    """True where the model's file stores its weights in a form of its own."""
+    return architecture.quantisation is not None or architecture.census is not None
+
+
+def kernel_format(architecture: Architecture, weights: str) -> str:
+    """The format whose kernels multiply ``weights`` of this model: themselves, unless as published.
+
+    Published weights that kernels widen count as what they are widened to.
+    """
+    if weights != PUBLISHED:
+        return weights
+    stored, census = architecture.quantisation, architecture.census
+    if census is not None:
+        return _GGML_FORMATS.get(census.types[0][0] if census.types else "", "bf16")
+    plain = _PLAIN_FORMATS[_plain_name(architecture)]
+    if stored is None:
+        return plain
+    return stored.narrow or ("bf16" if plain == "fp32" else plain)
+
+
+def is_converted(architecture: Architecture, weights: str, math: str) -> bool:
+    """True where weights stored as ``weights`` are converted to be multiplied in ``math``."""
+    if weights != PUBLISHED:
+        return math != weights
+    if DTYPES[kernel_format(architecture, weights)].math[0] != math:
+        return True
+    if architecture.census is not None:
+        return any(name not in _GGML_FORMATS for name, _ in architecture.census.types[:1])
+    return architecture.quantisation is not None and architecture.quantisation.narrow is None
+
+
+def weights_title(architecture: Architecture, weights: str) -> str:
+    """What the weights are stored as, for people: "FP8", "awq int4, groups of 128", "65 % Q4_K, 35 % F16"."""
+    if weights != PUBLISHED:
+        return DTYPES[weights].title
+    if architecture.census is not None:
+        total = sum(size for _, size in architecture.census.types) or 1
+        shares = [(name, size / total) for name, size in architecture.census.types]
+        named = [f"{percent(share)} {name}" for name, share in shares[:3] if share >= 0.01]
+        return ", ".join(named) if len(shares) > 1 else shares[0][0] if shares else "nothing"
+    if architecture.quantisation is not None:
+        return architecture.quantisation.title.replace("fp8 fp8", "fp8")
+    return DTYPES[_PLAIN_FORMATS[_plain_name(architecture)]].title

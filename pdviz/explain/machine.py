@@ -26,7 +26,7 @@ def peak(result: Result) -> Explanation:
             f"dense {dtype} rate of one",
         ),
     )
-    weights = DTYPES[result.scenario.weights_dtype].title
+    weights = result.model.weights_title
     steps = [
         f"{weights} weights are multiplied in {dtype}, the first format that {machine.name} has for them."
     ]

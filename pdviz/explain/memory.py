@@ -15,7 +15,6 @@ from pdviz.explain.parts import (
     kv_groups,
     kv_token_bytes,
     resident_terms,
-    routed_experts,
 )
 from pdviz.explain.working import Explanation, Term, Working, explanation, quantity
 
@@ -26,10 +25,12 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
     steps: list[Working | str] = []
     said: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ("memory.fits",)
+    fidelity = "Counted for the end of the request, when the KV cache is largest; the same in every fidelity."
     if part == "weights":
         main = _stored_weights(result)[0]
         value, title, summary = units.size(m.weights_bytes), "Weights in memory", "All weights, each once."
         said, inputs = sources.model_sources(result, catalogue), ("parameters", "memory.fits")
+        fidelity = sources.COUNTED
     elif part == "kv":
         main, steps = _stored_kv(result)[0], [*_stored_kv(result)[1:]]
         value, title = units.size(m.kv_bytes), "KV cache in memory"
@@ -39,7 +40,7 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
         main = _capacity(result)
         value, title = units.size(m.capacity_bytes), "Memory capacity"
         summary = "What the driver reports, all accelerators together."
-        said = sources.accelerator_sources(result, "memory")
+        said, fidelity = sources.accelerator_sources(result, "memory"), sources.DATASHEET
     elif part == "reserve":
         main, steps = _reserve(result), [_capacity(result)]
         value, title, summary = (
@@ -47,7 +48,7 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
             "Reserve",
             "Kept for activations and the runtime.",
         )
-        said = (sources.RESERVE,)
+        said, fidelity = (sources.RESERVE,), sources.DATASHEET
     elif part == "used":
         main = _used(result)
         steps = [_stored_weights(result)[0], _stored_kv(result)[0]]
@@ -72,14 +73,14 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
         inputs = ("memory.weights", "memory.kv", "memory.reserve", "memory.capacity")
     return explanation(
         f"memory.{part}", title, value, summary, main, steps=steps, sources=said,
-        fidelity="Counted for the end of the request, when the KV cache is largest.", inputs=inputs,
+        fidelity=fidelity, inputs=inputs,
     )  # fmt: skip
 
 
 def _stored_weights(result: Result) -> Chain:
     """Bytes of all weights in memory."""
     terms, expression = resident_terms(result)
-    for number, (total, _, expert_bytes) in enumerate(routed_experts(result)):
+    for number, (total, _, expert_bytes) in enumerate(result.model.routed):
         tail = f"_{number}" if number else ""
         one = expert_term(expert_bytes, tail)
         terms = (

@@ -42,8 +42,13 @@ def parameters(result: Result, catalogue: Catalogue | None, *, active: bool) -> 
 def kv_per_token(result: Result, catalogue: Catalogue | None) -> Explanation:
     main, *steps = _kv_per_token(result)
     windows = result.model.windows
-    summary = "What one token adds to the KV cache: a key and a value in every layer that has a cache."
-    if windows:
+    kinds = {a.kind for _, a in result.architecture.attentions() if a.cache_elements}
+    if not kinds:
+        summary = "This model has no KV cache that grows: its layers keep a fixed state."
+    else:
+        what = "one latent for all heads" if kinds == {"latent"} else "a key and a value"
+        summary = f"What one token adds to the KV cache: {what} in every layer that has a cache."
+    if windows and kinds:
         summary += f" Some layers forget what is more than {windows[0]:,} tokens back."
     return explanation(
         "kv_bytes_per_token",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pdviz.costmodel.architecture import Attention
-from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.passes import IDEAL, distinct_experts
 from pdviz.evaluation import Result
 from pdviz.explain.working import Term, Working
@@ -109,28 +109,24 @@ def bandwidth_terms(result: Result) -> tuple[Term, ...]:
     return share, bandwidth_term(result)
 
 
-def routed_experts(result: Result) -> tuple[tuple[int, int, float], ...]:
-    """(experts in a layer, how many a token meets, bytes of one over all its layers), by kind."""
-    dtype = DTYPES[result.scenario.weights_dtype]
-    wide = 2.0 if dtype.is_quantised else dtype.bytes_per_weight
-    sums: dict[tuple[int, int], float] = {}
-    for layers, block in result.architecture.experts():
-        kind = block.total, block.active
-        matrices = sum(m.weights for m in block.expert)
-        biases = sum(m.parameters for m in block.expert) - matrices
-        sums[kind] = sums.get(kind, 0.0) + layers * (matrices * dtype.bytes_per_weight + biases * wide)
-    return tuple((*kind, one) for kind, one in sums.items())
-
-
 def resident_terms(result: Result, *, without_embedding: bool = False) -> tuple[tuple[Term, ...], str]:
     """Terms and expression of the bytes of all weights but routed experts."""
-    model = result.architecture
-    dtype = DTYPES[result.scenario.weights_dtype]
-    wide, without = model.vector_parameters + model.table_weights, ""
-    if without_embedding and model.head is not None:
-        wide -= model.embedding.weights
-        without = ", the embedding table left out"
-    each = Term("s", "s", dtype.bytes_per_weight, "B", f"bytes of a {dtype.title} weight")
+    model, cost = result.architecture, result.model
+    leaves_out = without_embedding and model.head is not None
+    without = ", the embedding table left out" if leaves_out else ""
+    if cost.weights_dtype == PUBLISHED:
+        rest = "all but tables and routed experts" if model.is_mixture else "all but tables"
+        dense = Term("w_d", "w_d", cost.stored.dense, "B", f"{rest}, as published: {cost.weights_title}")
+        found = [dense]
+        if not leaves_out:
+            tied = ", which is the head too" if model.head is None else ""
+            found.append(Term("w_t", "w_t", cost.stored.embedding, "B", f"the embedding table{tied}"))
+        if model.head is not None:
+            found.append(Term("w_h", "w_h", cost.stored.head, "B", f"the output head{without}"))
+        return tuple(found), " + ".join(term.name for term in found)
+    dtype = DTYPES[cost.weights_dtype]
+    wide = model.vector_parameters + model.table_weights - (model.embedding.weights if leaves_out else 0)
+    each = Term("s", "s", dtype.bytes_per_weight, "B", f"bytes of a weight in {dtype.title}")
     if dtype.is_quantised:
         stored = f"weights stored as {dtype.title}, scales included in s"
         kept = f"what stays at 16 bit: tables, norms, biases{without}"
@@ -144,7 +140,7 @@ def weights_read(result: Result, tokens: Term, chain: Chain) -> Chain:
     """W: weight bytes that a pass over ``tokens`` reads; ``chain`` works the tokens out."""
     terms, expression = resident_terms(result, without_embedding=result.scenario.fidelity == IDEAL)
     steps: Chain = []
-    for number, (total, active, expert_bytes) in enumerate(routed_experts(result)):
+    for number, (total, active, expert_bytes) in enumerate(result.model.routed):
         tail = f"_{number}" if number else ""
         hit = _experts_hit(total, active, tokens, tail)
         one = expert_term(expert_bytes, tail)

@@ -168,7 +168,7 @@ class PassWorkings:
             width = f"d{tail}" if a.head_dim == a.value_head_dim else f"(d{tail} + v{tail})"
             factor = "4" if a.head_dim == a.value_head_dim else "2"
             terms += [
-                Term(f"n{tail}", f"n{mark}", layers, "layer", group.sees[2:]),
+                Term(f"n{tail}", f"n{mark}", layers, "layer", group.sees[5:]),
                 Term(f"q{tail}", f"q{mark}", a.query_heads, "head", "query heads"),
                 Term(f"d{tail}", f"d{mark}", a.head_dim, "", "width of a query and a key"),
             ]

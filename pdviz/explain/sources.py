@@ -68,7 +68,7 @@ def accelerator_sources(result: Result, *subjects: str) -> tuple[str, ...]:
     found = [f"Figures of {a.name}: {'; '.join(a.sources)}."] if a.sources else []
     if a.confidence not in ("high", "unchecked"):
         found.append(f"{a.name}: confidence in these figures is {a.confidence}.")
-    dtypes = {result.machine.math_dtype, result.scenario.weights_dtype}
+    dtypes = {result.machine.math_dtype, result.model.kernel_dtype}
     dtypes |= _SIXTEEN if dtypes & _SIXTEEN else set()
     for rejected in a.rejected:
         if any(_is_about(rejected.value, subject, dtypes) for subject in subjects):

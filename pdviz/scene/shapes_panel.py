@@ -96,7 +96,7 @@ def build_shapes_panel(
     band = body.bottom - (48 if is_high else 33) * s
     texts = [
         pen.line(pad, 13 * s, pen.fitted(TITLE, body.w, 15.5, True), "text", 15.5, True),
-        pen.line(pad, body.y - 2 * s, "FLOPs per byte", "faint", 12),
+        pen.line(pad, body.y - 2 * s, "matrix FLOPs/B", "faint", 12),
     ]
     words = []
     for cost, y in ((case.prefill, body.y + 13 * s), (case.decode, band)):

@@ -12,7 +12,7 @@ from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.request import request_memory
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
-from pdviz.scenario import ACCELERATORS_LIMIT, PRESETS, Preset, Scenario, changed, edit
+from pdviz.scenario import PRESETS, Preset, Scenario, changed, edit
 from pdviz.scene.notice import notices
 from pdviz.units import count, plural
 
@@ -27,7 +27,6 @@ WORDS = {
     "Code completion": "try a code completion",
 }
 USUAL_OUTPUT = 128
-SHARES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, ACCELERATORS_LIMIT)
 
 
 class Suggestion(msgspec.Struct, frozen=True):
@@ -100,12 +99,9 @@ def _after(key: str, result: Result) -> Iterator[Suggestion]:
 
 def _to_make_it_fit(result: Result) -> Iterator[Suggestion]:
     s = result.scenario
-    for number in SHARES:
-        if number > s.accelerators and _memory(result, msgspec.structs.replace(s, accelerators=number)).fits:
-            yield Suggestion(
-                f"next: share it among {count(number)} accelerators", (("accelerators", number),)
-            )
-            break
+    enough = result.fewest_accelerators
+    if enough is not None and enough > s.accelerators:
+        yield Suggestion(f"next: share it among {count(enough)} accelerators", (("accelerators", enough),))
     low, high = 0, s.others  # as many others as there is room for
     if low < high and _memory(result, msgspec.structs.replace(s, others=0)).fits:
         while high - low > 1:
@@ -114,17 +110,21 @@ def _to_make_it_fit(result: Result) -> Iterator[Suggestion]:
             low, high = (middle, high) if fits else (low, middle)
         yield Suggestion(f"next: keep it to {plural(low, 'other')}", (("others", low),))
     for dtype in ("fp8", "int8", "int4"):
-        if DTYPES[dtype].bytes_per_weight < DTYPES[s.weights_dtype].bytes_per_weight:
-            wanted = msgspec.structs.replace(s, weights_dtype=dtype)
-            if _memory(result, wanted).fits:
-                yield Suggestion(f"next: try {DTYPES[dtype].title} weights", (("weights_dtype", dtype),))
+        if _memory(result, msgspec.structs.replace(s, weights_dtype=dtype)).fits:
+            yield Suggestion(f"next: try {DTYPES[dtype].title} weights", (("weights_dtype", dtype),))
+
+
+def _model(result: Result, s: Scenario) -> ModelCost:
+    """The model in the formats of another scenario."""
+    if (s.weights_dtype, s.kv_dtype) == (result.model.weights_dtype, result.model.kv_dtype):
+        return result.model
+    return ModelCost(result.architecture, s.weights_dtype, s.kv_dtype, s.fidelity)
 
 
 def _memory(result: Result, s: Scenario) -> Memory:
     """What a scenario with the same model on the same kind of accelerator would keep."""
-    model = ModelCost(result.architecture, s.weights_dtype, s.kv_dtype, s.fidelity)
     return request_memory(
-        model,
+        _model(result, s),
         result.accelerator.memory_bytes * s.accelerators,
         prompt_tokens=s.prompt_tokens,
         output_tokens=s.output_tokens,
@@ -138,7 +138,7 @@ def _is_possible(result: Result, scenario: Scenario) -> bool:
     """True where it can be computed, and fits memory and context as far as the present one does."""
     peaks = result.accelerator.peak_flops_per_s
     try:
-        math_dtype(scenario.weights_dtype, peaks, result.accelerator.name)
+        math_dtype(_model(result, scenario).kernel_dtype, peaks, result.accelerator.name)
     except InputError:
         return False
     limit, before = result.architecture.max_context_tokens, result.scenario

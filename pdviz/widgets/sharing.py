@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QMimeData, QObject, Signal
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFileDialog, QWidget
+from PySide6.QtWidgets import QWidget
 
 from pdviz.errors import InputError
 from pdviz.evaluation import with_names
@@ -100,6 +100,8 @@ class Sharing(QObject):
         self.told.emit(f"Saved the view as {os.path.basename(path)}; opening it brings the scenario back.")
 
     def _ask(self, title: str, name: str, kinds: str, suffix: str) -> str:
+        from PySide6.QtWidgets import QFileDialog
+
         path, _ = QFileDialog.getSaveFileName(self._window, title, name, kinds)
         return path + suffix if path and not os.path.splitext(path)[1] else path
 
@@ -107,6 +109,8 @@ class Sharing(QObject):
 
     def open_dialog(self) -> None:
         """Asks for a file and opens it."""
+        from PySide6.QtWidgets import QFileDialog
+
         path, _ = QFileDialog.getOpenFileName(self._window, "Open a scenario", "", OPEN_FILTER)
         if path:
             self.open_file(path)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pdviz.costmodel.memory import RESERVE_SHARE, RESERVE_SOURCE, Memory
 from pdviz.costmodel.passes import ModelCost
-from pdviz.costmodel.request import request_memory
+from pdviz.costmodel.request import fewest_accelerators, request_memory
 
 sizes = st.floats(0, 1e13)
 
@@ -89,3 +89,88 @@ def test_that_memory_grows_with_every_part_of_a_request(
     assert held(prompt, output, others + 1, accelerators) >= here
     assert held(prompt, output, others, 1) <= here * (1 + 1e-9)
     assert here <= accelerators * held(prompt, output, others, 1)
+
+
+# --- each accelerator, and how much more would fit
+
+
+def test_that_each_accelerator_keeps_its_share_and_whole_heads() -> None:
+    model = textbook(llama_8b())
+    for count, heads in ((1, 8), (2, 4), (8, 1), (16, 1), (3, 3)):
+        memory = request_memory(model, count * 80e9, prompt_tokens=900, output_tokens=101, accelerators=count)
+        assert memory.kv_bytes_each == pytest.approx(1000 * 131_072 * heads / 8)
+        assert memory.weights_bytes_each == -(-16_060_522_496 // count)
+        assert memory.capacity_bytes_each == 80e9
+        parts = memory.weights_bytes_each + memory.kv_bytes_each + memory.reserve_bytes_each
+        assert parts + memory.free_bytes_each == pytest.approx(80e9, abs=2)
+
+
+def test_that_every_accelerator_keeps_the_whole_latent() -> None:
+    model = textbook(deepseek_v3(), "fp8")
+    request = {"prompt_tokens": 1000, "output_tokens": 1}
+    for count in (1, 8, 16):
+        memory = request_memory(model, count * 141e9, accelerators=count, **request)
+        assert memory.kv_bytes_each == pytest.approx(1000 * 70_272)
+
+
+def test_that_the_room_is_counted_in_sequences_and_tokens() -> None:
+    model = textbook(llama_8b())
+    memory = request_memory(model, 80e9, prompt_tokens=512, output_tokens=489, others=9)
+    room = 72e9 - 16_060_522_496
+    each = 1000 * 131_072
+    assert memory.largest_batch == room // each == 426
+    assert memory.free_sequences == 426 - 10
+    assert memory.free_tokens == int((room - 10 * each) / 131_072)
+
+
+def test_that_the_largest_batch_fits_and_one_more_does_not() -> None:
+    model = textbook(deepseek_v3(), "fp8")
+    request = {"prompt_tokens": 4000, "output_tokens": 97, "others_context_tokens": 9000, "accelerators": 8}
+    batch = request_memory(model, 8 * 141e9, others=1, **request).largest_batch
+    assert batch is not None
+    assert batch > 1
+    assert request_memory(model, 8 * 141e9, others=batch - 1, **request).fits
+    assert not request_memory(model, 8 * 141e9, others=batch, **request).fits
+
+
+def test_that_nothing_more_fits_where_the_weights_do_not() -> None:
+    memory = request_memory(textbook(llama_8b()), 16e9, prompt_tokens=512, output_tokens=128)
+    assert (memory.largest_batch, memory.free_sequences, memory.free_tokens) == (0, 0, 0)
+    nobody = Memory(1e9, 0, 80e9, 1, 100)
+    assert (nobody.largest_batch, nobody.free_sequences, nobody.free_tokens) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("memory", "others", "expected"),
+    [(80e9, 0, 1), (16e9, 0, 2), (4e9, 0, 8), (80e9, 999, 2), (80e9, 4999, 8), (1e6, 0, None)],
+)
+def test_that_the_fewest_accelerators_that_fit_are_a_power_of_two(
+    memory: float, others: int, expected: int | None
+) -> None:
+    model, request = textbook(llama_8b()), {"prompt_tokens": 512, "output_tokens": 128, "others": others}
+    assert fewest_accelerators(model, memory, **request) == expected
+    if expected is not None and expected > 1:
+        half = request_memory(model, memory * expected / 2, accelerators=expected // 2, **request)
+        assert not half.fits
+
+
+def test_that_more_accelerators_than_kv_heads_make_no_room_for_cache() -> None:
+    request = {"prompt_tokens": 512, "output_tokens": 128, "others": 65_535}
+    assert fewest_accelerators(textbook(llama_8b()), 80e9, **request) is None
+
+
+@settings(max_examples=40)
+@given(models, st.integers(1, 10_000), st.integers(1, 1000), st.integers(0, 50), st.floats(1e8, 1e13))
+def test_that_what_fits_fits_with_all_that_is_said_to_fit(
+    model: ModelCost, prompt: int, output: int, others: int, capacity: float
+) -> None:
+    request = {"prompt_tokens": prompt, "output_tokens": output}
+    memory = request_memory(model, capacity, others=others, **request)
+    batch = memory.largest_batch
+    if batch is None or not 0 < batch < 10**9:
+        return
+    assert memory.fits == (1 + others <= batch)
+    assert request_memory(model, capacity * (1 + 1e-12), others=batch - 1, **request).fits
+    assert not request_memory(model, capacity * (1 - 1e-12), others=batch, **request).fits
+    if memory.fits:
+        assert memory.free_sequences == pytest.approx(batch - 1 - others, abs=1)

@@ -453,7 +453,7 @@ def test_that_where_it_does_not_fit_the_first_suggestion_makes_it_fit(scenario: 
 
 
 def test_that_too_many_others_are_sent_away_where_accelerators_do_not_help() -> None:
-    result = result_of(others=65_535, accelerators=4_096, prompt_tokens=2**20)
+    result = result_of(others=65_535, accelerators=1_024, prompt_tokens=2**20)
     assert not result.memory.fits
     found = suggestion(result)
     assert found is not None

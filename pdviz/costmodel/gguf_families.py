@@ -1,0 +1,331 @@
+"""The families of GGUF and the config.json fields that their metadata stands for.
+
+Keys are those of llama.cpp. What the metadata leaves open (biases, tied heads, which layers have
+experts) is read off the tensors, which cannot be wrong about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pdviz.costmodel.gguf_header import Header, Tensor
+from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_HEADS, MOST_TOKENS, MOST_WIDTH
+from pdviz.errors import InputError
+from pdviz.names import shown
+
+_PROJECTOR = "this is the projector of a vision or audio model; the language model is another file beside it"
+#: ``general.architecture`` or ``general.type`` of what is no language model -> what to say.
+NO_LANGUAGE_MODEL = {
+    "clip": _PROJECTOR,
+    "mmproj": _PROJECTOR,
+    "adapter": "this is an adapter (LoRA); its base model's file is needed",
+    "imatrix": "this is an importance matrix, no model",
+}
+
+
+class Metadata:
+    """The metadata of one file: keys of its family, checked as they are read, and its tensors."""
+
+    def __init__(self, header: Header, where: str) -> None:
+        self._values = header.metadata
+        self.where = where
+        self.family = ""
+        self.layers = 0
+        self.tensors: dict[str, Tensor] = {}
+
+    def error(self, text: str) -> InputError:
+        return InputError(f"{self.where}: {text}")
+
+    def text(self, key: str) -> str | None:
+        value = self._values.get(key)
+        if value is not None and not isinstance(value, str):
+            raise self.error(f"{key} must be text, got {shown(value)}")
+        return value
+
+    def raw(self, key: str) -> object:
+        """The value of a key of the family, None where it is absent."""
+        return self._values.get(f"{self.family}.{key}")
+
+    def whole(self, key: str, *, most: int, least: int = 1, default: int | None = None) -> int:
+        """A whole number. One value for each layer will do where all are equal."""
+        value, name = self.raw(key), f"{self.family}.{key}"
+        if value is None:
+            if default is None:
+                raise self.error(f"{name} is missing, expected a whole number")
+            return default
+        if isinstance(value, tuple) and value:
+            of_layers = value[: self.layers]
+            if len(set(of_layers)) > 1:
+                raise self.error(f"{name} differs from layer to layer, which is not modelled")
+            value = of_layers[0] if of_layers else None
+        if type(value) is not int or not least <= value <= most:
+            raise self.error(f"{name} must be a whole number from {least:,} to {most:,}, got {shown(value)}")
+        return value
+
+    def has(self, name: str) -> bool:
+        """True where the first layer that could has such a tensor."""
+        return any(f"blk.{layer}.{name}" in self.tensors for layer in range(min(self.layers, 8)))
+
+    def anywhere(self, name: str) -> Tensor | None:
+        """The tensor of that name in the first layer that has one."""
+        for layer in range(self.layers):
+            found = self.tensors.get(f"blk.{layer}.{name}")
+            if found is not None:
+                return found
+        return None
+
+    def width(self, key: str, *names: str) -> int:
+        """A width out of the metadata, else the inputs of the first such tensor; 0 where there is neither."""
+        found = self.whole(key, default=0, least=0, most=MOST_WIDTH)
+        for name in names:
+            tensor = self.anywhere(name)
+            if not found and tensor is not None:
+                found = tensor.shape[0]
+        return found
+
+    def common(self) -> dict[str, Any]:
+        """Fields that all families spell alike."""
+        table = self.tensors.get("token_embd.weight")
+        if table is None or len(table.shape) != 2:
+            raise self.error("the tensor token_embd.weight is missing, expected one row for each token")
+        hidden = self.whole("embedding_length", most=MOST_WIDTH)
+        heads = self.whole("attention.head_count", most=MOST_HEADS)
+        key = self.whole("attention.key_length", default=0, least=0, most=MOST_WIDTH)
+        value = self.whole("attention.value_length", default=key, least=0, most=MOST_WIDTH)
+        is_latent = self.raw("attention.kv_lora_rank") is not None
+        if key != value and not is_latent:
+            raise self.error(
+                f"keys are {key:,} wide and values {value:,}, which is not modelled for this family"
+            )
+        if not key and hidden % heads:
+            raise self.error(
+                f"{self.family}.attention.key_length is missing, {heads} heads do not divide {hidden}"
+            )
+        bias = self.has("attn_q.bias") or self.has("attn_qkv.bias")
+        normed = self.has("attn_q_norm.weight")
+        fields: dict[str, Any] = {
+            "hidden_size": hidden,
+            "num_hidden_layers": self.layers,
+            "num_attention_heads": heads,
+            "num_key_value_heads": self.whole("attention.head_count_kv", default=heads, most=MOST_HEADS),
+            "head_dim": key or hidden // heads,
+            "vocab_size": table.shape[1],
+            "max_position_embeddings": self.whole("context_length", most=MOST_TOKENS),
+            "tie_word_embeddings": "output.weight" not in self.tensors,
+            "lm_head_bias": "output.bias" in self.tensors,
+            "mlp_bias": self.has("ffn_up.bias"),
+            "attention_out_bias": self.has("attn_output.bias"),
+            "sliding_window": self.whole("attention.sliding_window", default=0, least=0, most=MOST_TOKENS)
+            or None,
+            "use_sliding_window": True,
+            "num_nextn_predict_layers": self.whole("nextn_predict_layers", default=0, least=0, most=64),
+        }
+        fields |= dict.fromkeys(("attention_bias", "qkv_bias", "use_qkv_bias", "use_bias", "bias"), bias)
+        fields |= dict.fromkeys(("use_qk_norm", "qk_layernorm"), normed)
+        fields |= self._windows() | self._blocks()
+        return {
+            name: value for name, value in fields.items() if value is not None or name == "sliding_window"
+        }
+
+    def _windows(self) -> dict[str, Any]:
+        """Which layers have the window, where the file says so."""
+        pattern = self.raw("attention.sliding_window_pattern")
+        if isinstance(pattern, tuple) and len(pattern) >= self.layers:
+            kinds = ("full_attention", "sliding_attention")
+            return {"layer_types": [kinds[bool(windowed)] for windowed in pattern[: self.layers]]}
+        return {"sliding_window_pattern": pattern} if type(pattern) is int and pattern > 0 else {}
+
+    def _blocks(self) -> dict[str, Any]:
+        """Widths of the feed-forward blocks, and which of them are experts."""
+        width = self.width("feed_forward_length", "ffn_down.weight")
+        experts = self.whole("expert_count", default=0, least=0, most=MOST_EXPERTS)
+        if not experts:
+            return {"intermediate_size": width}
+        routed = (
+            self.width("expert_feed_forward_length", "ffn_down_exps.weight", "ffn_down.0.weight") or width
+        )
+        shared = self.anywhere("ffn_down_shexp.weight")
+        alongside = shared.shape[0] if shared is not None else 0
+        sparse = [f"blk.{layer}.ffn_gate_inp.weight" in self.tensors for layer in range(self.layers)]
+        return {
+            "intermediate_size": width or routed,
+            "moe_intermediate_size": routed,
+            "num_experts": experts,
+            "num_experts_per_tok": self.whole("expert_used_count", most=MOST_EXPERTS),
+            "n_shared_experts": alongside // routed if routed else 0,
+            "shared_expert_intermediate_size": alongside,
+            "mlp_layer_types": ["sparse" if here else "dense" for here in sparse],
+        }
+
+
+Adapt = Callable[[Metadata, dict[str, Any]], None]
+
+
+def _llama(meta: Metadata, config: dict[str, Any]) -> None:
+    if "num_experts" in config:
+        config["model_type"] = "mixtral"
+        _as_wide(meta, config)
+    elif config["sliding_window"] is not None:
+        config["model_type"] = "mistral"
+
+
+def _as_wide(meta: Metadata, config: dict[str, Any]) -> None:
+    """Families whose routed experts have the plain field's width."""
+    config["intermediate_size"] = config.get("moe_intermediate_size", config["intermediate_size"])
+
+
+def _llama4(meta: Metadata, config: dict[str, Any]) -> None:
+    config["intermediate_size_mlp"] = config["intermediate_size"]
+    config["moe_layers"] = [n for n, kind in enumerate(config.pop("mlp_layer_types")) if kind == "sparse"]
+    _as_wide(meta, config)
+    if meta.raw("attention.sliding_window") == 0:
+        config["attention_chunk_size"] = None
+
+
+def _granite_moe(meta: Metadata, config: dict[str, Any]) -> None:
+    _as_wide(meta, config)
+    if config["shared_expert_intermediate_size"]:
+        config["model_type"] = "granitemoeshared"
+        config["shared_intermediate_size"] = config["shared_expert_intermediate_size"]
+
+
+def _olmo2(meta: Metadata, config: dict[str, Any]) -> None:
+    if config["sliding_window"] is not None:
+        config["model_type"] = "olmo3"
+
+
+def _qwen2(meta: Metadata, config: dict[str, Any]) -> None:
+    config["use_sliding_window"] = False
+
+
+def _qwen3_next(meta: Metadata, config: dict[str, Any]) -> None:
+    config["use_sliding_window"] = False
+    values = meta.whole("ssm.time_step_rank", most=MOST_HEADS)
+    inner = meta.whole("ssm.inner_size", most=MOST_WIDTH)
+    if inner % values:
+        raise meta.error(f"{meta.family}.ssm.inner_size {inner:,} is no multiple of its {values:,} heads")
+    config |= {
+        "linear_num_value_heads": values,
+        "linear_value_head_dim": inner // values,
+        "linear_num_key_heads": meta.whole("ssm.group_count", most=MOST_HEADS),
+        "linear_key_head_dim": meta.whole("ssm.state_size", most=MOST_WIDTH),
+        "linear_conv_kernel_dim": meta.whole("ssm.conv_kernel", most=1024),
+        "full_attention_interval": meta.whole("full_attention_interval", default=4, most=4096),
+    }
+
+
+def _deepseek2(meta: Metadata, config: dict[str, Any]) -> None:
+    """The keys with _mla are of newer files, in which the plain ones describe the latent cache."""
+    rotary = meta.whole("rope.dimension_count", most=MOST_WIDTH)
+    plain = meta.whole("attention.key_length", most=MOST_WIDTH)
+    key = meta.whole("attention.key_length_mla", default=plain, most=MOST_WIDTH)
+    if key <= rotary:
+        raise meta.error(f"{meta.family}.attention.key_length must be above the {rotary:,} rotary dimensions")
+    value = meta.whole("attention.value_length", most=MOST_WIDTH)
+    config |= {
+        "kv_lora_rank": meta.whole("attention.kv_lora_rank", most=MOST_WIDTH),
+        "q_lora_rank": meta.whole("attention.q_lora_rank", default=0, least=0, most=MOST_WIDTH) or None,
+        "qk_rope_head_dim": rotary,
+        "qk_nope_head_dim": key - rotary,
+        "v_head_dim": meta.whole("attention.value_length_mla", default=value, most=MOST_WIDTH),
+    }
+    if meta.anywhere("exp_probs_b.bias") is not None:
+        config["model_type"] = "deepseek_v3"
+
+
+def _ernie_moe(meta: Metadata, config: dict[str, Any]) -> None:
+    sparse = [n for n, kind in enumerate(config["mlp_layer_types"]) if kind == "sparse"] or [0]
+    config["moe_layer_interval"] = meta.whole("interleave_moe_layer_step", default=1, most=4096)
+    config["moe_layer_start_index"], config["moe_layer_end_index"] = sparse[0], sparse[-1]
+
+
+def _dbrx(meta: Metadata, config: dict[str, Any]) -> None:
+    config["ffn_config"] = {"ffn_hidden_size": config["moe_intermediate_size"]}
+
+
+def _chatglm(meta: Metadata, config: dict[str, Any]) -> None:
+    config |= {
+        "multi_query_attention": True,
+        "multi_query_group_num": config["num_key_value_heads"],
+        "add_qkv_bias": config["qkv_bias"],
+        "add_bias_linear": config["attention_out_bias"],
+    }
+
+
+def _gpt2(meta: Metadata, config: dict[str, Any]) -> None:
+    positions = meta.tensors.get("position_embd.weight")
+    if positions is None or len(positions.shape) != 2:
+        raise meta.error("the tensor position_embd.weight is missing, expected one row for each position")
+    config |= {"n_positions": positions.shape[1], "multi_query": config["num_key_value_heads"] == 1}
+
+
+def _falcon(meta: Metadata, config: dict[str, Any]) -> None:
+    several = config["num_key_value_heads"] > 1
+    config |= {
+        "new_decoder_architecture": several,
+        "multi_query": not several,
+        "num_kv_heads": config["num_key_value_heads"],
+        "num_ln_in_parallel_attn": 2 if meta.has("attn_norm_2.weight") else 1,
+    }
+
+
+def _stablelm(meta: Metadata, config: dict[str, Any]) -> None:
+    config["use_parallel_residual"] = not meta.has("ffn_norm.weight")
+
+
+#: ``general.architecture`` -> (``model_type``, what else its config.json would say).
+FAMILIES: dict[str, tuple[str, Adapt | None]] = {
+    "llama": ("llama", _llama),
+    "llama4": ("llama4_text", _llama4),
+    "mistral3": ("ministral3", None),
+    "arcee": ("arcee", None),
+    "granite": ("granite", None),
+    "granitemoe": ("granitemoe", _granite_moe),
+    "minicpm": ("minicpm", None),
+    "smollm3": ("smollm3", None),
+    "seed_oss": ("seed_oss", None),
+    "exaone4": ("exaone4", None),
+    "ernie4_5": ("ernie4_5", None),
+    "ernie4_5-moe": ("ernie4_5_moe", _ernie_moe),
+    "hunyuan-dense": ("hunyuan_v1_dense", None),
+    "internlm2": ("internlm2", None),
+    "qwen2": ("qwen2", _qwen2),
+    "qwen2vl": ("qwen2_vl_text", _qwen2),
+    "qwen2moe": ("qwen2_moe", _qwen2),
+    "qwen3": ("qwen3", _qwen2),
+    "qwen3vl": ("qwen3_vl_text", _qwen2),
+    "qwen3moe": ("qwen3_moe", _qwen2),
+    "qwen3vlmoe": ("qwen3_vl_moe_text", _qwen2),
+    "qwen3next": ("qwen3_next", _qwen3_next),
+    "qwen35": ("qwen3_5_text", _qwen3_next),
+    "qwen35moe": ("qwen3_5_moe_text", _qwen3_next),
+    "dots1": ("dots1", _qwen2),
+    "gemma": ("gemma", None),
+    "gemma2": ("gemma2", None),
+    "gemma3": ("gemma3_text", None),
+    "phi2": ("phi", None),
+    "phi3": ("phi3", None),
+    "phimoe": ("phimoe", _as_wide),
+    "deepseek": ("deepseek", None),
+    "deepseek2": ("deepseek_v2", _deepseek2),
+    "glm4": ("glm4", None),
+    "glm4moe": ("glm4_moe", None),
+    "chatglm": ("chatglm", _chatglm),
+    "gpt-oss": ("gpt_oss", _as_wide),
+    "minimax-m2": ("minimax_m2", _as_wide),
+    "dbrx": ("dbrx", _dbrx),
+    "nemotron": ("nemotron", None),
+    "olmo": ("olmo", None),
+    "olmo2": ("olmo2", _olmo2),
+    "olmoe": ("olmoe", _as_wide),
+    "command-r": ("cohere", None),
+    "cohere2": ("cohere2", None),
+    "stablelm": ("stablelm", _stablelm),
+    "starcoder2": ("starcoder2", None),
+    "gpt2": ("gpt2", _gpt2),
+    "starcoder": ("gpt_bigcode", _gpt2),
+    "gptneox": ("gpt_neox", None),
+    "bloom": ("bloom", None),
+    "falcon": ("falcon", _falcon),
+}

@@ -1,0 +1,88 @@
+"""Files of a person's own, read within limits: bytes, JSON, TOML, each with one sentence where it fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from importlib import import_module
+from typing import Any
+
+from pdviz.errors import InputError
+
+_ENDINGS = (".json", ".gguf", ".toml")
+_BEGINNINGS = ("~", "/", "\\", "./", "../", ".\\", "..\\")
+
+
+def is_file_name(text: str) -> bool:
+    """True where ``text`` is meant as a file: by its ending, or as the path of something that is there."""
+    clean = text.strip().lower()
+    if clean.endswith(_ENDINGS):
+        return True
+    begins = clean.startswith(_BEGINNINGS) or clean[1:3] in (":/", ":\\")
+    return begins and os.path.exists(full_path(text))
+
+
+def full_path(text: str) -> str:
+    """The absolute path that ``text`` means; ``~`` is the person's own folder."""
+    return os.path.abspath(os.path.expanduser(text.strip()))
+
+
+def look(path: str, where: str) -> os.stat_result:
+    """Size and times of a file. Raises InputError where there is none."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise InputError(f"{where}: there is no such file") from None
+        reason = (
+            error.strerror if isinstance(error, OSError) and error.strerror else "that is no name of a file"
+        )
+        raise InputError(f"{where}: it cannot be read ({reason})") from None
+    if not os.path.isfile(path):
+        raise InputError(f"{where}: this is no file")
+    return found
+
+
+def read(path: str, where: str, limit: int) -> bytes:
+    """The first ``limit`` bytes of a file. Raises InputError."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(limit)
+    except OSError as error:
+        raise InputError(f"{where}: it cannot be read ({error.strerror or error})") from None
+
+
+def parse_json(data: bytes, where: str) -> object:
+    """What a JSON text holds (NaN and Infinity included, as Python writes them). Raises InputError."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{where}: not JSON, since line {line} is not text in UTF-8") from None
+    if not text.strip():
+        raise InputError(f"{where}: the file is empty")
+    try:
+        value: object = json.loads(text)
+    except json.JSONDecodeError as error:
+        ends = "the file ends too early" if error.pos >= len(text.rstrip()) else _plain(error.msg)
+        raise InputError(f"{where}: not JSON at line {error.lineno}, column {error.colno}: {ends}") from None
+    except RecursionError:
+        raise InputError(f"{where}: lists or objects are nested too deeply") from None
+    except ValueError:
+        raise InputError(f"{where}: it holds a number with too many digits") from None
+    return value
+
+
+def _plain(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def parse_toml(text: str, where: str, kind: str) -> dict[str, Any]:
+    """The tables of a TOML text; ``kind`` says of what. Raises InputError with line and column."""
+    toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+    try:
+        found: dict[str, Any] = toml.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not a TOML {kind} file ({error})") from None
+    return found

@@ -1,0 +1,232 @@
+"""Damaged and hostile model files: an architecture whose figures are finite, or one sentence. Never more.
+
+``PDVIZ_DAMAGED_FILES`` sets how many cases each byte-level test tries (20000 takes a few minutes).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import time
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import gguf_files as gguf
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pdviz.catalogue import default_catalogue
+from pdviz.costmodel.architecture import Architecture
+from pdviz.costmodel.dtypes import PUBLISHED
+from pdviz.costmodel.gguf import gguf_architecture
+from pdviz.costmodel.gguf_header import parse_header
+from pdviz.costmodel.hf_config import read_config
+from pdviz.costmodel.passes import ModelCost, Slice
+from pdviz.costmodel.request import request_memory
+from pdviz.errors import InputError
+from pdviz.own_files import read_model_file
+
+CASES = int(os.environ.get("PDVIZ_DAMAGED_FILES", "1500"))
+CONFIGS = [dict(entry.config) for entry in default_catalogue().models]
+NAMES = sorted({name for config in CONFIGS for name in config})
+WHERE = "file"
+
+
+def is_sound(found: Architecture) -> None:
+    """Every figure that follows is finite and has the right sign."""
+    assert 0 < found.active_parameters <= found.parameters
+    assert found.layers > 0
+    for weights in ("bf16", PUBLISHED):
+        try:
+            model = ModelCost(found, weights, "bf16")
+            stored = model.stored_weights_bytes
+        except InputError as error:  # a dtype that is not known
+            is_sentence(error)
+            continue
+        assert math.isfinite(stored)
+        assert 0 < model.weights_read_bytes(1) <= stored * (1 + 1e-9)
+        for slices in ((Slice.prompt(512),), (Slice.decode(1000, 8),)):
+            assert math.isfinite(float(model.flops(slices)))
+            assert math.isfinite(float(model.bytes(slices)))
+        memory = request_memory(model, 80e9, prompt_tokens=512, output_tokens=128, accelerators=3)
+        assert math.isfinite(memory.used_bytes)
+
+
+def is_sentence(error: InputError) -> None:
+    said = str(error)
+    assert said.isprintable()
+    assert 0 < len(said) < 600
+
+
+def survives(read: Callable[[], Architecture], what: object) -> bool:
+    """True where a file was read. Anything but an answer or one sentence, in time, fails the test."""
+    begin = time.perf_counter()
+    try:
+        is_sound(read())
+        sound = True
+    except InputError as error:
+        is_sentence(error)
+        sound = False
+    assert time.perf_counter() - begin < 2, what
+    return sound
+
+
+# --- values
+
+
+odd = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.integers(-2, 300),
+    st.sampled_from([0, 1, -1, 2**31, 2**63, 10**9, 10**30]),
+    st.floats(),
+    st.text(max_size=12),
+    st.sampled_from(["128", "llama", "float32", "auto", "L" * 5, "M*E-", "full_attention"]),
+    st.lists(st.integers(-1, 9) | st.text(max_size=4), max_size=6),
+    st.dictionaries(st.sampled_from(NAMES), st.integers(-1, 9), max_size=3),
+)
+
+
+@settings(max_examples=1000)
+@given(
+    st.sampled_from(CONFIGS), st.dictionaries(st.sampled_from(NAMES) | st.text(max_size=6), odd, max_size=4)
+)
+def test_that_odd_values_in_a_configuration_are_read_or_refused(
+    config: dict[str, Any], odd: dict[str, Any]
+) -> None:
+    survives(lambda: read_config({**config, **odd}, "Odd", WHERE), odd)
+
+
+@settings(max_examples=500)
+@given(st.sampled_from(CONFIGS), st.sets(st.sampled_from(NAMES), max_size=6))
+def test_that_fields_may_be_missing(config: dict[str, Any], missing: set[str]) -> None:
+    survives(
+        lambda: read_config({k: v for k, v in config.items() if k not in missing}, "Odd", WHERE), missing
+    )
+
+
+@settings(max_examples=500)
+@given(
+    st.recursive(
+        odd,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    )
+)
+def test_that_any_json_is_read_or_refused(value: object) -> None:
+    survives(lambda: read_config(value, "Odd", WHERE), value)
+
+
+@settings(max_examples=300)
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            ["quant_method", "bits", "group_size", "weight_block_size", "config_groups", "ignore"]
+        ),
+        odd
+        | st.sampled_from(["fp8", "awq", "gptq", "mxfp4", "bitsandbytes", "compressed-tensors", "modelopt"]),
+    )
+)
+def test_that_any_quantisation_is_read_or_refused(quantisation: dict[str, Any]) -> None:
+    config = {**CONFIGS[0], "quantization_config": quantisation}
+    survives(lambda: read_config(config, "Odd", WHERE), quantisation)
+
+
+# --- bytes
+
+
+def damaged(data: bytes, chance: random.Random) -> bytes:
+    """``data`` with a few bytes changed, taken out, doubled or cut off."""
+    made = bytearray(data)
+    for _ in range(chance.choice((1, 1, 1, 2, 4, 16))):
+        at = chance.randrange(len(made) + 1)
+        kind = chance.randrange(7)
+        if kind == 0:
+            del made[at:]
+        elif kind == 1:
+            made[at : at + 1] = bytes((chance.randrange(256),))
+        elif kind == 2:
+            del made[at : at + chance.choice((1, 2, 8, 100))]
+        elif kind == 3:
+            made[at:at] = made[at : at + chance.choice((1, 8, 100))]
+        elif kind == 4:
+            made[at : at + 8] = chance.choice((2**64 - 1, 2**63, 2**32, 2**20, 0, 1)).to_bytes(8, "little")
+        elif kind == 5 and at < len(made):
+            made[at] ^= 1 << chance.randrange(8)
+        else:
+            made[at:at] = chance.choice(
+                (b"0", b"-", b'"', b"[", b"{", b"}", b"\0", b"e999", b"null", b"\xff")
+            )
+    return bytes(made)
+
+
+def tiny_gguf(family: str) -> tuple[bytes, int]:
+    """(header, size) of a small file, with experts and a latent cache where the family has them."""
+    config: dict[str, Any] = {
+        "model_type": family,
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 2,
+        "num_key_value_heads": 1,
+        "head_dim": 16,
+        "intermediate_size": 64,
+        "vocab_size": 40,
+        "max_position_embeddings": 128,
+        "sliding_window": 32,
+        "num_local_experts": 4,
+        "num_experts_per_tok": 2,
+    }
+    if family == "deepseek_v3":
+        config |= {"kv_lora_rank": 32, "qk_rope_head_dim": 8, "qk_nope_head_dim": 32, "v_head_dim": 32}
+        config |= {"n_routed_experts": 4, "n_shared_experts": 1, "moe_intermediate_size": 32}
+        config |= {"first_k_dense_replace": 1, "q_lora_rank": 32}
+        del config["num_local_experts"]
+    return gguf.header(*gguf.model(read_config(config, "Tiny"), config))
+
+
+def read_gguf_bytes(data: bytes, size: int) -> Architecture:
+    return gguf_architecture(parse_header(data, WHERE, size), "stem", WHERE)[1]
+
+
+@pytest.mark.parametrize("family", ["llama", "gemma2", "gpt_oss", "deepseek_v3"])
+def test_that_damaged_gguf_is_read_or_refused(family: str) -> None:
+    (whole, size), chance = tiny_gguf(family), random.Random(family)
+    assert survives(lambda: read_gguf_bytes(whole, size), family)
+    sound = 0
+    for _ in range(CASES):
+        data = damaged(whole, chance)
+        sound += survives(lambda data=data: read_gguf_bytes(data, size), data)  # type: ignore[misc]
+    assert 0 < sound < CASES / 2
+
+
+def test_that_damaged_gguf_takes_no_memory() -> None:
+    (whole, size), chance = tiny_gguf("mixtral"), random.Random(7)
+    tracemalloc.start()
+    for _ in range(200):
+        data = damaged(whole, chance)
+        survives(lambda data=data: read_gguf_bytes(data, size), data)  # type: ignore[misc]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * 2**20
+
+
+def test_that_damaged_configurations_are_read_or_refused(tmp_path: Path) -> None:
+    chance, path = random.Random(3), tmp_path / "config.json"
+    for _ in range(CASES):
+        data = damaged(json.dumps(chance.choice(CONFIGS), indent=chance.choice((None, 2))).encode(), chance)
+        path.write_bytes(data)
+        survives(lambda: read_model_file(str(path))[1], data)
+
+
+def test_that_a_damaged_file_takes_the_same_way_as_a_whole_one(tmp_path: Path) -> None:
+    chance, path = random.Random(4), tmp_path / "model.gguf"
+    whole, size = tiny_gguf("llama")
+    for _ in range(200):
+        data = damaged(whole, chance).ljust(size, b"\0")
+        path.write_bytes(data)
+        survives(lambda: read_model_file(str(path))[1], data)
