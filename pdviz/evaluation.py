@@ -210,13 +210,13 @@ def _warnings(
     if limit is not None and longest > limit:
         found.append(
             f"Beyond the model's context: prompt and output are {longest:,} tokens, "
-            f"{architecture.name} was made for {limit:,}."
+            f"{architecture.name} was made for {limit:,}, {longest - limit:,} fewer."
         )
     others = scenario.others_context_tokens
     if limit is not None and others is not None and scenario.others and others > limit:
         found.append(
             f"Beyond the model's context: the others hold {others:,} tokens each, "
-            f"{architecture.name} was made for {limit:,}."
+            f"{architecture.name} was made for {limit:,}, {others - limit:,} fewer."
         )
     return tuple(found)
 

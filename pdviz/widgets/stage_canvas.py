@@ -49,6 +49,7 @@ class StageCanvas(PaintedView):
         self._is_automatic = True
         self._follows = True
         self.reduces_motion = False
+        self._is_suited = False
         self._drag: str | None = None
         self._drag_from = QPointF()
         self._drag_window = self.window_in_view = self._fresh_window()
@@ -191,6 +192,7 @@ class StageCanvas(PaintedView):
     # --- navigation ----------------------------------------------------------------------------
 
     def _user_window(self, window: Window, *, animate: bool = False) -> None:
+        self._is_suited = False
         self._is_automatic = False
         self._follows = window.start_s <= self._time_s <= window.end_s
         self.show_window(window, animate=animate)
@@ -223,9 +225,15 @@ class StageCanvas(PaintedView):
         self.show_window(fresh, animate=True)
 
     def suit_rate(self, rate: float) -> None:
-        """Everything in view where the playhead would run through the view in no time."""
+        """Everything in view where the playhead would run through the view in no time; then back."""
         if self._is_automatic and self.window_in_view.span_s / rate < TOO_SOON_S:
             self.fit_all()
+            self._is_suited = True
+        elif self._is_suited and self._fresh_window().span_s / rate >= TOO_SOON_S:
+            self._is_automatic = self._follows = True
+            fresh = self._fresh_window().showing(self._time_s, self._result.e2e_s)
+            self.show_window(fresh, animate=True)
+            self._is_suited = False
 
     def fit_all(self) -> None:
         """The whole request in view."""
