@@ -117,6 +117,17 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
             experts=sum(n * block.total * self._expert_bytes(block) for n, block in model.experts()),
         )
 
+    def bytes_per_parameter(self, part: str) -> float:
+        """Mean bytes of a parameter of "embedding", "head", "dense" or "experts"; 0 where it has none."""
+        model = self.architecture
+        counts = {
+            "embedding": model.embedding.weights,
+            "head": 0 if model.head is None else model.head.weights,
+            "dense": model.dense_weights + model.vector_parameters,
+            "experts": sum(n * b.total * model.expert_parameters(b) for n, b in model.experts()),
+        }
+        return getattr(self.stored, part) / counts[part] if counts[part] else 0.0
+
     @cached_property
     def always_read_bytes(self) -> float:
         """Weight bytes that every pass reads, whatever its tokens: all but routed experts.

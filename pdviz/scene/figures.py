@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os.path
+
 import msgspec
 
 from pdviz.costmodel.dtypes import DTYPES
@@ -65,7 +67,8 @@ def scenario_words(scenario: Scenario) -> str:
     s = scenario
     weights, kv = DTYPES[s.weights_dtype].title, DTYPES[s.kv_dtype].title
     formats = weights if weights == kv else f"{weights} weights, {kv} KV"
-    words = [f"{s.model} {formats}", f"{s.accelerators} × {s.accelerator}"]
+    name = os.path.basename(s.model) or s.model
+    words = [f"{name} {formats}", f"{s.accelerators} × {os.path.basename(s.accelerator) or s.accelerator}"]
     cached = f" ({count(s.cached_tokens)} cached)" if s.cached_tokens else ""
     words.append(f"{count(s.prompt_tokens)}{cached} → {plural(s.output_tokens, 'token')}")
     if s.others:

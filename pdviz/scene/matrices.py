@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from pdviz.costmodel.architecture import Architecture, Experts, Matrix
-from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.passes import IDEAL, distinct_experts
 from pdviz.costmodel.roofline import PassCost
 from pdviz.evaluation import Result
@@ -243,6 +243,9 @@ def matrix_rows(matrix: WeightMatrix, tokens: int, sampled: int, fidelity: str) 
 
 def weight_bytes(matrix: WeightMatrix, result: Result) -> float:
     """Bytes of one copy in the scenario's format."""
+    if result.scenario.weights_dtype == PUBLISHED:
+        part = "experts" if matrix.active else "head" if matrix.is_wide else "dense"
+        return matrix.weights * result.model.bytes_per_parameter(part)
     dtype = DTYPES[result.scenario.weights_dtype]
     each = 2.0 if matrix.is_wide and dtype.is_quantised else dtype.bytes_per_weight
     return matrix.weights * each

@@ -14,7 +14,7 @@ from itertools import pairwise
 import msgspec
 
 from pdviz.costmodel.accelerator import Accelerator
-from pdviz.costmodel.dtypes import DTYPES, math_dtype
+from pdviz.costmodel.dtypes import math_dtype
 from pdviz.costmodel.passes import Slice
 from pdviz.costmodel.roofline import COMPUTE, Machine, PassCost
 from pdviz.errors import InputError
@@ -269,7 +269,8 @@ def _path(
         dot = PassDot(field, 0, cost(new))
         point = PathPoint(new, dot.x, dot.y, dot.cost.bound)
         before = points[-1] if points else point
-        if before.bound != point.bound and before.x < reach.corner[0] < point.x:
+        low, high = sorted((before.x, point.x))
+        if before.bound != point.bound and low < reach.corner[0] < high:
             points += _corner(before, point, reach)
         points.append(point)
     return GrowthPath(field, offset, tuple(points), size)
@@ -288,10 +289,10 @@ def _pin(result: Result, accelerator: Accelerator) -> PinnedRoof:
     s = result.scenario
     count = f"{s.accelerators} × " if s.accelerators > 1 else ""
     try:
-        math_name = math_dtype(s.weights_dtype, accelerator.peak_flops_per_s, accelerator.name)
+        math_name = math_dtype(result.model.kernel_dtype, accelerator.peak_flops_per_s, accelerator.name)
     except InputError:
         return PinnedRoof(
-            f"{count}{accelerator.name}", None, f"no rate for {DTYPES[s.weights_dtype].title} weights"
+            f"{count}{accelerator.name}", None, f"no rate for {result.model.weights_title} weights"
         )
     machine = Machine.of(
         accelerator,

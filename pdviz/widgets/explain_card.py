@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from PySide6.QtCore import QEvent, QMimeData, QPoint, QRect, QSize, Qt, QUrl, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QUrl, Signal, Slot
 from PySide6.QtGui import (
     QEnterEvent,
     QGuiApplication,
@@ -157,10 +157,13 @@ def _clean(text: str) -> str:
 class _Text(QTextBrowser):
     """What is copied from it holds no invisible signs."""
 
-    def createMimeDataFromSelection(self) -> QMimeData:
-        data = QMimeData()
-        data.setText(_clean(self.textCursor().selectedText()))
-        return data
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        # The clipboard gets a text of its own: data made in createMimeDataFromSelection outlives Python.
+        selected = self.textCursor().selectedText()
+        if event.matches(QKeySequence.StandardKey.Copy) and selected:
+            QGuiApplication.clipboard().setText(_clean(selected))
+        else:
+            super().keyPressEvent(event)
 
 
 class ExplainCard(QFrame):

@@ -209,7 +209,7 @@ class RooflineView(QWidget):
 
     def pin_choices(self) -> tuple[Choice, ...]:
         """The accelerators that can be pinned: all but the one at work and those that are."""
-        weights = self._result.scenario.weights_dtype
+        weights = self._result.model.kernel_dtype
         shown = {self._result.accelerator.name, *self.pins}
         found = []
         for a in self._catalogue.accelerators:

@@ -6,11 +6,11 @@ import os
 from functools import partial
 
 from PySide6.QtCore import QMimeData, QObject, Signal
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
 from pdviz.errors import InputError
-from pdviz.evaluation import with_names
+from pdviz.evaluation import as_stored, with_names
 from pdviz.scenario import Scenario, edit, to_line
 from pdviz.scene.theme import Theme
 from pdviz.settings import RECENT_LIMIT
@@ -54,17 +54,14 @@ class Sharing(QObject):
         self.told.emit("Copied the figures as text.")
 
     def copy_picture(self, view: str, time_s: float, theme: Theme) -> None:
-        """The view as a picture, with the scenario line as text beside it."""
+        """The view as a picture that carries the scenario line."""
         from pdviz.widgets.pages import paint_page
         from pdviz.widgets.pictures import draw_image
 
         line = to_line(self._store.scenario)
         width, height = PAGE
         paint = partial(paint_page, view, self._store.result, time_s, theme, width, height)
-        data = QMimeData()
-        data.setImageData(draw_image(paint, width, height, 1.0, line))
-        data.setText(line)
-        QGuiApplication.clipboard().setMimeData(data)
+        QGuiApplication.clipboard().setImage(draw_image(paint, width, height, 1.0, line))
         self.told.emit("Copied the view as a picture, 1920 × 1080.")
 
     def save_scenario(self, path: str | None = None) -> None:
@@ -120,6 +117,8 @@ class Sharing(QObject):
         from pdviz.share import read_file
 
         try:
+            if self._open_own(path):
+                return
             fields, words = read_file(path)
             self._put(edit(Scenario(), **fields))
         except InputError as error:
@@ -127,6 +126,21 @@ class Sharing(QObject):
             self.failed.emit(f"{error}." if str(error).startswith(name) else f"{name}: {error}.")
             return
         self.told.emit(f"{words}.")
+
+    def _open_own(self, path: str) -> bool:
+        """A model's or an accelerator's file: it takes that place in the present scenario."""
+        from pdviz.own_files import field_of
+
+        if os.path.splitext(path)[1].lower() in (".png", ".svg", ".pdf"):
+            return False
+        field = field_of(path)
+        if field is None:
+            return False
+        changed = edit(self._store.scenario, **{field: path})
+        named = with_names(changed, self._store.catalogue)
+        self._store.put(as_stored(named, self._store.catalogue) if field == "model" else named)
+        self.told.emit(f"{os.path.basename(path)}: opened as the {field}.")
+        return True
 
     def open_text(self, text: str) -> None:
         """A scenario in a text, as pasted or dropped."""
@@ -154,9 +168,18 @@ class Sharing(QObject):
             self.open_file(paths[0])
         elif data.hasText() and data.text().strip():
             self.open_text(data.text())
+        elif data.hasImage() and (line := self._carried(data)):
+            self.open_text(line)
         else:
             return False
         return True
+
+    def _carried(self, data: QMimeData) -> str:
+        """The scenario line of a copied picture, if it is one of ours."""
+        from pdviz.share import PICTURE_KEY
+
+        image = data.imageData()
+        return image.text(PICTURE_KEY) if isinstance(image, QImage) else ""
 
     def _put(self, scenario: Scenario) -> None:
         named = with_names(scenario, self._store.catalogue)

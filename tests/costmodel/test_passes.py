@@ -359,7 +359,7 @@ def test_that_the_context_of_a_cache_size_has_that_cache_size(model: ModelCost, 
     if model.kv_bytes_per_token == 0:
         assert found is None
     elif found is not None:
-        assert found <= context * (1 + 1e-9)  # the first one: past its windows a cache may stand still
+        assert found <= context * (1 + 1e-9) + 1e-6  # the first one: past its windows a cache may stand still
         again = model.kv_bytes(max(found, 1e-9))
         assert again == pytest.approx(max(wanted, model.state_bytes), rel=1e-9, abs=1)
 

@@ -114,6 +114,16 @@ def test_that_bytes_of_a_file_are_shared_out_to_the_experts() -> None:
     assert found.weights_read_bytes(1) == pytest.approx(6 + 2 * 32 * 500)
 
 
+def test_that_each_part_has_its_own_mean_bytes_of_a_parameter() -> None:
+    found = published(stored_as(AWQ))
+    assert found.bytes_per_parameter("embedding") == found.bytes_per_parameter("head") == 2
+    assert 0.51 < found.bytes_per_parameter("dense") < 0.53
+    assert found.bytes_per_parameter("experts") == 0
+    quarter = published(in_gguf("mixtral-8x7b", gguf.Q4_K))
+    assert quarter.bytes_per_parameter("experts") == pytest.approx(144 / 256)
+    assert ModelCost(found.architecture, "bf16", "bf16").bytes_per_parameter("dense") == 2
+
+
 # --- the multiplication
 
 
