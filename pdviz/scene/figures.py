@@ -62,13 +62,20 @@ def headline_figures(result: Result) -> tuple[Figure, ...]:
     )
 
 
+def short_name(name: str) -> str:
+    """A catalogue name as it is; of a person's own file what tells it apart."""
+    folder, file = os.path.split(name)
+    if not folder:
+        return name
+    return os.path.basename(folder) if file.lower() == "config.json" and os.path.basename(folder) else file
+
+
 def scenario_words(scenario: Scenario) -> str:
     """The scenario in one line of words, for titles and captions."""
     s = scenario
     weights, kv = DTYPES[s.weights_dtype].title, DTYPES[s.kv_dtype].title
     formats = weights if weights == kv else f"{weights} weights, {kv} KV"
-    name = os.path.basename(s.model) or s.model
-    words = [f"{name} {formats}", f"{s.accelerators} × {os.path.basename(s.accelerator) or s.accelerator}"]
+    words = [f"{short_name(s.model)} {formats}", f"{s.accelerators} × {short_name(s.accelerator)}"]
     cached = f" ({count(s.cached_tokens)} cached)" if s.cached_tokens else ""
     words.append(f"{count(s.prompt_tokens)}{cached} → {plural(s.output_tokens, 'token')}")
     if s.others:

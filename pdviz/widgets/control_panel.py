@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QWidget
 from pdviz.costmodel.dtypes import DTYPES
 from pdviz.evaluation import Result
 from pdviz.scenario import BY_NAME, PRESETS, Scenario
+from pdviz.scene.figures import short_name
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
 from pdviz.store import ScenarioStore
@@ -184,8 +185,8 @@ class ControlPanel(QWidget):
     def show_result(self, result: Result, names: frozenset[str]) -> None:
         """All controls as ``result`` has them."""
         s = result.scenario
-        self.pickers["model"].show_choice(s.model)
-        self.pickers["accelerator"].show_choice(s.accelerator)
+        self.pickers["model"].show_choice(short_name(s.model))
+        self.pickers["accelerator"].show_choice(short_name(s.accelerator))
         self.pickers["weights_dtype"].show_choice(DTYPES[s.weights_dtype].title)
         self.pickers["kv_dtype"].show_choice(DTYPES[s.kv_dtype].title)
         self.edits["accelerators"].show_value(f"{s.accelerators} ×", str(s.accelerators))
