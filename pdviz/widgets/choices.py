@@ -138,7 +138,7 @@ class ChoicePopup(QFrame):
         rows = min(len(self._choices), SHOWN_ROWS)
         row = 46 if any(c.detail for c in self._choices) else 32
         height = round((rows * row + (40 if self.search.isVisibleTo(self) else 0)) * self._scale) + 6
-        width = width or max(button.width(), round((390 if row == 46 else 150) * self._scale))
+        width = width or max(button.width(), round((450 if row == 46 else 150) * self._scale))
         corner = button.mapToGlobal(QPoint(0, button.height() + 3))
         area = button.screen().availableGeometry()
         y = corner.y()

@@ -11,6 +11,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.costmodel.dtypes import DTYPES
+from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.scenario import BY_NAME, PRESETS, Scenario
 from pdviz.scene.figures import short_name
@@ -148,7 +149,10 @@ class ControlPanel(QWidget):
 
         catalogue = self._store.catalogue
         if name == "model":
-            return tuple(Choice(m.name, m.name, m.note, " ".join(m.aliases)) for m in catalogue.models)
+            return tuple(
+                Choice(m.name, m.name, self._about(m.name, m.note), " ".join(m.aliases))
+                for m in catalogue.models
+            )
         if name == "accelerator":
             return tuple(
                 Choice(
@@ -161,6 +165,18 @@ class ControlPanel(QWidget):
                 for a in catalogue.accelerators
             )
         return tuple(Choice(key, DTYPES[key].title, DTYPES[key].note) for key in BY_NAME[name].choices)
+
+    def _about(self, name: str, note: str) -> str:
+        """Size, KV cache of a token and context of a model, and the catalogue's note."""
+        try:
+            model = self._store.catalogue.architecture(name)
+        except InputError:
+            return note
+        context, kv = model.max_context_tokens, DTYPES[self._store.scenario.kv_dtype]
+        token = binary_size(kv.bytes_per_element * model.cache_elements())
+        words = [parameters(model.parameters), f"{token} KV/token"]
+        words += [f"{count(context)} context"] if context is not None else []
+        return " · ".join((*words, note))
 
     def open_choices(self, name: str) -> None:
         """Opens the list of a picker."""
