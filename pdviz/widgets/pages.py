@@ -25,7 +25,7 @@ from pdviz.widgets.roofline_panel import paint_roofline_panel
 from pdviz.widgets.shapes_paint import paint_shapes_page
 from pdviz.widgets.shapes_panel import paint_shapes_panel
 from pdviz.widgets.stage_paint import paint_playhead, paint_stage, paint_veil
-from pdviz.widgets.warning_view import paint_warning, wrapped
+from pdviz.widgets.warning_view import paint_remarks, remarks
 
 
 def default_moment(result: Result) -> float:
@@ -58,11 +58,11 @@ def paint_request(
 ) -> None:
     """The request view without its side panels."""
     figures = headline_figures(result)
-    lines = wrapped(result.warnings, width, s)
+    lines = remarks(result, width, s)
     layout = request_layout(width, height, s, len(figures), len(lines))
     for figure, box in zip(figures, layout.figures, strict=True):
         paint_figure(p, box, figure, theme, s)
-    paint_warning(p, layout.warning, lines, theme, s)
+    paint_remarks(p, layout.warning, lines, theme, s)
     number = result.request.pass_at(time_s)
     paint_meters(p, layout.meters, result.request.pass_cost(number), result.machine, number, theme, s)
     shown = result.request.tokens_out_at(time_s)

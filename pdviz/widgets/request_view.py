@@ -20,7 +20,7 @@ from pdviz.widgets.roofline_panel import RooflinePanel
 from pdviz.widgets.shapes_panel import ShapesPanel
 from pdviz.widgets.stage_view import StageView
 from pdviz.widgets.view import PaintedView
-from pdviz.widgets.warning_view import WarningView, wrapped
+from pdviz.widgets.warning_view import Remark, WarningView, remarks
 
 
 class RequestView(QWidget):
@@ -43,7 +43,7 @@ class RequestView(QWidget):
         self._time_s = 0.0
         self._pass = -1
         self._tokens = -1
-        self._warnings: tuple[str, ...] = ()
+        self._warnings: tuple[Remark, ...] = ()
         self.figures = [FigureView(self) for _ in headline_figures(result)]
         self.warning = WarningView(self)
         self.stage = StageView(result, self)
@@ -75,7 +75,7 @@ class RequestView(QWidget):
         self._show_warnings()
 
     def _show_warnings(self) -> None:
-        lines = wrapped(self._result.warnings, self.width(), self.scale)
+        lines = remarks(self._result, self.width(), self.scale)
         self.warning.show_lines(lines)
         if lines != self._warnings:
             self._warnings = lines
@@ -115,12 +115,12 @@ class RequestView(QWidget):
         self.theme, self.scale = theme, scale
         for view in (*self.figures, self.warning, self.stage, self.meters, self.answer, *self._panels()):
             view.set_look(theme, scale)
-        self._warnings = wrapped(self._result.warnings, self.width(), scale)
+        self._warnings = remarks(self._result, self.width(), scale)
         self.warning.show_lines(self._warnings)
         self._lay_out()
 
     def resizeEvent(self, event: object) -> None:
-        self._warnings = wrapped(self._result.warnings, self.width(), self.scale)
+        self._warnings = remarks(self._result, self.width(), self.scale)
         self.warning.show_lines(self._warnings)
         self._lay_out()
 
