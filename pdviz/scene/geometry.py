@@ -40,6 +40,8 @@ class Box(msgspec.Struct, frozen=True):
 
 DESIGN_WIDTH, DESIGN_HEIGHT = 1600.0, 900.0
 SCALE_LOW, SCALE_HIGH = 0.8, 4.0
+SMALL_WIDTH, SMALL_HEIGHT, SCALE_SMALL = 1024.0, 640.0, 0.5
+"""Smaller windows are those of dense screens, whose pixels make up for it."""
 
 
 def interface_scale(width: float, height: float, text_size: float = 1.0) -> float:
@@ -48,8 +50,10 @@ def interface_scale(width: float, height: float, text_size: float = 1.0) -> floa
     The interface keeps its composition and fills the window, as a slide does; it stops shrinking
     where type would become illegible.
     """
-    fit = max(min(width / DESIGN_WIDTH, height / DESIGN_HEIGHT), SCALE_LOW) * text_size
-    return max(SCALE_LOW * min(text_size, 1.0), min(SCALE_HIGH, round(fit * 20) / 20))
+    is_small = width < SMALL_WIDTH or height < SMALL_HEIGHT
+    low = SCALE_SMALL if is_small else SCALE_LOW
+    fit = max(min(width / DESIGN_WIDTH, height / DESIGN_HEIGHT), low) * text_size
+    return max(low * min(text_size, 1.0), min(SCALE_HIGH, round(fit * 20) / 20))
 
 
 def page_type_scale(width: float, height: float) -> float:

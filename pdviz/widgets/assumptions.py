@@ -61,7 +61,7 @@ class Assumptions(QFrame):
             edit = ValueEdit(BY_NAME[name].label, self)
             edit.set_look(theme, scale)
             edit.setToolTip(BY_NAME[name].help)
-            edit.entered.connect(partial(self._edit, name))
+            edit.entered.connect(partial(self._typed, name))
             self.edits[name] = edit
         self.usual = Chip("As the textbook has it", self)
         self.usual.set_look(theme, scale)
@@ -81,6 +81,12 @@ class Assumptions(QFrame):
             self.close()
         else:
             super().keyPressEvent(event)
+
+    def _typed(self, name: str, text: str) -> None:
+        """The fields show percentages, so a number above 1 is one."""
+        clean = text.strip()
+        is_percentage = clean.replace(".", "", 1).isdigit() and float(clean) > 1
+        self._edit(name, f"{clean}%" if is_percentage else text)
 
     def _edit(self, name: str, value: object, *_: object) -> None:
         sentence = attempt(partial(self._store.edit, **{name: value}))
@@ -102,8 +108,11 @@ class Assumptions(QFrame):
             chip.show_on(key == s.fidelity)
         for name, edit in self.edits.items():
             value = getattr(s, name)
-            edit.show_value(f"{value * 100:g} %", f"{value * 100:g}%")
-            edit.setEnabled(s.fidelity == "textbook")
+            if (s.fidelity == "textbook") != edit.isEnabled():
+                edit.setEnabled(not edit.isEnabled())
+                edit.accept()
+            shown = value if edit.isEnabled() else 1.0
+            edit.show_value(f"{shown * 100:g} %", f"{shown * 100:g}%")
         self._lay_out()
         self.update()
 

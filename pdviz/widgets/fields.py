@@ -227,9 +227,8 @@ class ValueEdit(QLineEdit):
 
     def _colour(self) -> None:
         palette = self.palette()
-        palette.setColor(
-            palette.ColorRole.Text, colour(self.theme.warning if self._is_refused else self.theme.text)
-        )
+        usual = self.theme.text if self.isEnabled() else self.theme.faint
+        palette.setColor(palette.ColorRole.Text, colour(self.theme.warning if self._is_refused else usual))
         palette.setColor(
             palette.ColorRole.Base, colour(self.theme.raised if self.hasFocus() else self.theme.surface)
         )

@@ -33,7 +33,7 @@ from pdviz.widgets.toast import Toast
 from pdviz.widgets.top_bar import TOP_HEIGHT, VIEWS, TopBar
 from pdviz.widgets.transport import TRANSPORT_HEIGHT, Transport
 
-LEAST_WIDTH, LEAST_HEIGHT = 1024, 640
+LEAST_WIDTH, LEAST_HEIGHT = 800, 450  # a 1080p screen at 200 % has 960 x 540
 TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
 SPOKEN_MS = 500
 
@@ -67,7 +67,7 @@ class MainWindow(QWidget):
         self.panel_area.setFrameShape(QFrame.Shape.NoFrame)
         self.panel_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.panel_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.panel_area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.panel_area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
         self.panel_area.setWidget(self.panel)
         self.request = RequestView(store.result, self)
         self.views: dict[str, Any] = {"request": self.request}
@@ -247,9 +247,9 @@ class MainWindow(QWidget):
         for part, box in boxes:
             x, y = round(box.x), round(box.y)
             part.setGeometry(x, y, round(box.right) - x, round(box.bottom) - y)
-        self.panel.resize(
-            self.panel_area.width(), max(self.panel_area.height(), round(LEAST_PANEL_HEIGHT * s))
-        )
+        high = max(self.panel_area.height(), round(LEAST_PANEL_HEIGHT * s))
+        bar = self.panel_area.verticalScrollBar().sizeHint().width() if high > self.panel_area.height() else 0
+        self.panel.resize(self.panel_area.width() - bar, high)
         self.toast.lay_out()
         if self.help is not None:
             self.help.setGeometry(self.rect())

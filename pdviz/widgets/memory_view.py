@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QBrush, QPainter, QRegion
+from PySide6.QtGui import QBrush, QMouseEvent, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.costmodel.memory import RESERVE_SHARE, Memory
@@ -53,7 +53,7 @@ def paint_memory(p: QPainter, box: Box, memory: Memory, theme: Theme, scale: flo
         draw_round_box(p, Box(x, line.y + 4 * scale, 8 * scale, 8 * scale), code, 2 * scale)
         draw_text(p, Box(x + 13 * scale, line.y, line.w, line.h), words, theme.muted, 12 * scale)
         x += 0.54 * line.w
-    if line.bottom + 16 * scale > box.bottom:
+    if line.bottom + 16 * scale > box.bottom + 1:
         return
     words = elided(
         f"hatched: {percent(RESERVE_SHARE)[:-4]} % kept for the runtime", 12 * scale, False, line.w
@@ -76,6 +76,15 @@ class MemoryView(PaintedView):
             self._memory = memory
             self.say(", ".join(memory_words(memory)))
             self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        event.accept()  # what is explained here is not the panel's below
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
 
     def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.surface))

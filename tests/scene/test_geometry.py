@@ -13,6 +13,9 @@ from pdviz.scene.geometry import (
     DESIGN_WIDTH,
     SCALE_HIGH,
     SCALE_LOW,
+    SCALE_SMALL,
+    SMALL_HEIGHT,
+    SMALL_WIDTH,
     Box,
     PageLayout,
     interface_scale,
@@ -65,8 +68,9 @@ def test_that_boxes_side_by_side_share_no_point() -> None:
 @given(st.floats(1, 10_000), st.floats(1, 10_000), st.floats(0.7, 2.0))
 def test_that_the_scale_stays_legible_and_moves_in_steps(width: float, height: float, text: float) -> None:
     scale = interface_scale(width, height, text)
-    assert SCALE_LOW * min(text, 1.0) <= scale <= SCALE_HIGH
-    assert scale * 20 == pytest.approx(round(scale * 20)) or scale == SCALE_LOW * text
+    low = SCALE_SMALL if width < SMALL_WIDTH or height < SMALL_HEIGHT else SCALE_LOW
+    assert low * min(text, 1.0) <= scale <= SCALE_HIGH
+    assert scale * 20 == pytest.approx(round(scale * 20)) or scale == low * text
     assert interface_scale(width + 100, height, text) >= scale
     assert interface_scale(width, height + 100, text) >= scale
     assert interface_scale(width, height, text * 1.2) >= scale

@@ -304,7 +304,7 @@ def test_that_the_stage_has_the_largest_part_of_the_view(open_window: Open, widt
 
 
 def test_that_the_window_cannot_be_made_too_small(window: MainWindow) -> None:
-    assert (window.minimumWidth(), window.minimumHeight()) == (LEAST_WIDTH, LEAST_HEIGHT) == (1024, 640)
+    assert (window.minimumWidth(), window.minimumHeight()) == (LEAST_WIDTH, LEAST_HEIGHT) == (800, 450)
 
 
 @pytest.mark.parametrize(
