@@ -46,9 +46,9 @@ def headline_figures(result: Result) -> tuple[Figure, ...]:
             Figure("Time spent decoding", "0 %", "of this request"),
             Figure("Streaming speed", "–", alone),
         )
-    last = result.decode_last
-    bound = decode.bound if last is None or last.bound == decode.bound else None
-    words = f"{decode.bound}-bound decode" if bound else f"{decode.bound}-bound, later {last.bound}-bound"  # type: ignore[union-attr]
+    last = result.decode_last or decode
+    bound = decode.bound if last.bound == decode.bound else None
+    words = f"{decode.bound}-bound decode" if bound else f"{decode.bound}-bound, later {last.bound}-bound"
     speed, total = result.tokens_per_s_stream or 0.0, result.tokens_per_s_total or 0.0
     streams = plural(result.streams, "stream")
     return (
