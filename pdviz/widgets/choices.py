@@ -160,6 +160,10 @@ class ChoicePopup(QFrame):
             self.list.addItem(item)
             if choice.key == current:
                 self.list.setCurrentItem(item)
+        if not choices:
+            nothing = QListWidgetItem("Nothing matches")
+            nothing.setFlags(Qt.ItemFlag.NoItemFlags)
+            self.list.addItem(nothing)
         if self.list.currentRow() < 0 and choices:
             self.list.setCurrentRow(0)
 
@@ -181,7 +185,7 @@ class ChoicePopup(QFrame):
 
     @Slot(QListWidgetItem)
     def _choose(self, item: QListWidgetItem | None) -> None:
-        if item is not None:
+        if item is not None and item.data(KEY) is not None:
             key = str(item.data(KEY))
             self.close()
             self.chosen.emit(key)
