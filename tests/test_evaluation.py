@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -285,25 +283,6 @@ def test_that_every_model_answers_every_preset() -> None:
             result = evaluate(preset.apply(Scenario(model=entry.name)))
             assert result.crossover_prompt_tokens is not None, entry.name
             assert result.prefill.time_s > 0
-
-
-# --- cost --------------------------------------------------------------------------------------------
-
-
-def fastest(scenario: Scenario) -> float:
-    """The least of some times of one evaluation, in seconds."""
-    times = []
-    for _ in range(10):
-        begin = time.perf_counter()
-        for _ in range(20):
-            evaluate(scenario)
-        times.append((time.perf_counter() - begin) / 20)
-    return min(times)
-
-
-def test_that_an_answer_is_there_long_before_the_next_frame() -> None:
-    for scenario in (Scenario(), Scenario(model="Gemma 3 27B", prompt_tokens=500, output_tokens=10**7)):
-        assert fastest(scenario) < 1e-3  # 0.1 ms on a desktop; a frame has 16
 
 
 def test_that_the_sums_over_layers_are_made_once_for_a_model() -> None:

@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 import sys
-import time
+import tracemalloc
 import zipfile
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -288,10 +288,12 @@ def test_that_a_long_file_is_refused_without_reading_it(beginning: bytes, said: 
     path = tmp_path / "long.json"
     path.write_bytes(beginning)
     os.truncate(path, 200 * 2**20)
-    begin = time.perf_counter()
+    tracemalloc.start()
     with pytest.raises(InputError, match=rf"^long\.json: {said}"):
         CATALOGUE.model(str(path))
-    assert time.perf_counter() - begin < 0.1
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak_bytes < 2 * 2**20
 
 
 def test_that_a_folder_without_a_config_says_so(tmp_path: Path) -> None:
@@ -341,17 +343,6 @@ def test_that_an_archive_of_weights_is_no_model(tmp_path: Path) -> None:
         archive.writestr("data.pkl", "x")
     with pytest.raises(InputError, match=r"^pytorch_model\.gguf: this is weights"):
         CATALOGUE.model(str(tmp_path / "pytorch_model.gguf"))
-
-
-def test_that_reading_and_evaluating_takes_less_than_five_milliseconds(tmp_path: Path) -> None:
-    path = config_file(tmp_path)
-    times = []
-    for number in range(5):
-        os.utime(path, ns=(number, number))
-        begin = time.perf_counter()
-        evaluate(Scenario(model=path), CATALOGUE)
-        times.append(time.perf_counter() - begin)
-    assert min(times) < 5e-3
 
 
 # --- on the command line

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect
+from PySide6.QtWidgets import QWidget
 
 from pdviz.widgets.explainer import Explainer, Pointed, always
 
@@ -31,14 +32,14 @@ def explain_window(window: MainWindow) -> Explainer:
     explainer.register(meters, partial(_on_meters, meters))
     explainer.register(memory, partial(_on_memory, memory))
     explainer.register(panel, partial(_on_panel, panel), is_clickable=False, is_focusable=False)
-    passive: tuple[tuple[object, str], ...] = (
+    passive: tuple[tuple[QWidget, str], ...] = (
         (window.transport.rate, "slow_motion"),
         (window.top.assumptions, "assumptions"),
         (panel.sliders["prompt_tokens"], "crossover"),
         (panel.sliders["others"], "half_speed_context"),
     )
     for widget, key in passive:
-        explainer.register(widget, always(key), is_clickable=False)  # type: ignore[arg-type]
+        explainer.register(widget, always(key), is_clickable=False)
     return explainer
 
 

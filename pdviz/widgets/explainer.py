@@ -293,7 +293,7 @@ class Explainer(QObject):
         kind = event.type()
         if kind not in _WATCHED:
             return False
-        entry = self._entries.get(watched)  # type: ignore[call-overload]
+        entry = self._entries.get(watched) if isinstance(watched, QWidget) else None
         if entry is None:
             return self._on_window(event) if watched is self._window else False
         assert isinstance(watched, QWidget)

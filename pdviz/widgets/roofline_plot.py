@@ -148,8 +148,9 @@ class RooflinePlot(pg.GraphicsView):
         """The same chart at another pass: only the ring is moved."""
         self._roofline = roofline
         before, after = self._mark, self._now_mark()
-        moves = before is None or after is None or before.bound != after.bound
-        if moves or max(abs(before.x - after.x), abs(before.y - after.y)) > MOVES_FROM_PX:  # type: ignore[union-attr]
+        if before is None or after is None or before.bound != after.bound:
+            self._over.update()
+        elif max(abs(before.x - after.x), abs(before.y - after.y)) > MOVES_FROM_PX:
             self._over.update()
 
     def set_look(self, theme: Theme, scale: float) -> None:

@@ -162,9 +162,10 @@ class StageView(StageCanvas):
         self.zoom(factor, self.stage.axis.to_s(at.x()), animate=False)
 
     def event(self, event: QEvent) -> bool:
-        is_pinch = isinstance(event, QNativeGestureEvent)
-        if is_pinch and event.gestureType() == Qt.NativeGestureType.ZoomNativeGesture:  # type: ignore[attr-defined]
-            self._zoom_at(1 + event.value(), event.position())  # type: ignore[attr-defined]
+        if isinstance(event, QNativeGestureEvent):
+            if event.gestureType() != Qt.NativeGestureType.ZoomNativeGesture:
+                return super().event(event)
+            self._zoom_at(1 + event.value(), event.position())
             return True
         return super().event(event)
 

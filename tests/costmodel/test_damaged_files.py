@@ -9,7 +9,6 @@ import json
 import math
 import os
 import random
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -64,15 +63,13 @@ def is_sentence(error: InputError) -> None:
 
 
 def survives(read: Callable[[], Architecture], what: object) -> bool:
-    """True where a file was read. Anything but an answer or one sentence, in time, fails the test."""
-    begin = time.perf_counter()
+    """True where ``what`` was read. Anything but an answer or one sentence fails the test."""
     try:
         is_sound(read())
         sound = True
     except InputError as error:
         is_sentence(error)
         sound = False
-    assert time.perf_counter() - begin < 2, what
     return sound
 
 

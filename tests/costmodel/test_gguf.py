@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import json
 import struct
-import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
@@ -323,9 +322,7 @@ def entry(kind: int, rest: bytes) -> bytes:
     ],
 )
 def test_that_absurd_metadata_costs_nothing(data: bytes, said: str) -> None:
-    begin = time.perf_counter()
     assert peak_bytes(lambda: refusal(data)) < 2**20
-    assert time.perf_counter() - begin < 0.5
     assert said in refusal(data)
 
 
@@ -432,12 +429,6 @@ def test_that_a_vocabulary_of_a_quarter_million_is_walked_over_and_not_kept(tmp_
     lists = {"tokenizer.ggml.tokens": words, "tokenizer.ggml.scores": [0.0] * len(words)}
     path = write(tmp_path, "wide.gguf", {**metadata, **lists}, tensors)
     assert peak_bytes(lambda: read_gguf(path)) < 2**20
-    times = []
-    for _ in range(3):
-        begin = time.perf_counter()
-        read_gguf(path)
-        times.append(time.perf_counter() - begin)
-    assert min(times) < 0.5
 
 
 def test_that_a_block_of_every_type_holds_whole_bytes() -> None:
