@@ -148,9 +148,12 @@ class RooflinePlot(pg.GraphicsView):
         """The same chart at another pass: only the ring is moved."""
         self._roofline = roofline
         before, after = self._mark, self._now_mark()
-        if before is None or after is None or before.bound != after.bound:
-            self._over.update()
-        elif max(abs(before.x - after.x), abs(before.y - after.y)) > MOVES_FROM_PX:
+        if (
+            before is None
+            or after is None
+            or before.bound != after.bound
+            or max(abs(before.x - after.x), abs(before.y - after.y)) > MOVES_FROM_PX
+        ):
             self._over.update()
 
     def set_look(self, theme: Theme, scale: float) -> None:

@@ -138,7 +138,10 @@ class Sharing(QObject):
             return False
         changed = edit(self._store.scenario, **{field: path})
         named = with_names(changed, self._store.catalogue)
-        self._store.put(as_stored(named, self._store.catalogue) if field == "model" else named)
+        if field == "model":
+            named = as_stored(named, self._store.catalogue)
+        self._store.put(named)
+        self.remember(named)
         self.told.emit(f"{os.path.basename(path)}: opened as the {field}.")
         return True
 
