@@ -6,15 +6,14 @@ import msgspec
 
 from pdviz.costmodel.architecture import Attention, Matrix
 from pdviz.costmodel.hf_fields import MOST_HEADS, MOST_TOKENS, Fields
-from pdviz.costmodel.hf_traits import Family, on
+from pdviz.costmodel.hf_traits import HEADS, Family, on
 
-HEADS = ("num_attention_heads", "n_head", "n_heads")
 KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "attn_config.kv_n_heads")
 
 
 def heads_of(fields: Fields, family: Family) -> tuple[int, int]:
     """(query heads, KV heads); the latter divide the former."""
-    heads = fields.count(*HEADS, most=MOST_HEADS)
+    heads = fields.count(*family.heads, most=MOST_HEADS)
     if family.kv_heads is not None:
         kv_heads = family.kv_heads(fields, heads)
     else:
@@ -24,8 +23,7 @@ def heads_of(fields: Fields, family: Family) -> tuple[int, int]:
         kv_heads = found or heads
     if heads % kv_heads:
         raise fields.error(
-            f"{fields.label('num_attention_heads')} must be a multiple of "
-            f"the {kv_heads} KV heads, got {heads}"
+            f"{fields.label(family.heads[0])} must be a multiple of the {kv_heads} KV heads, got {heads}"
         )
     return heads, kv_heads
 
@@ -117,10 +115,26 @@ def attention_of(fields: Fields, family: Family, hidden: int, kind: str) -> Atte
         found = latent_attention(fields, family, hidden)
     else:
         found = grouped_attention(fields, family, hidden)
+    if family.beside is not None:
+        found = _joined(found, family.beside(fields, hidden))
     if kind == "full":
         return found
-    name = "sliding_window" if kind == "sliding" else "attention_chunk_size"
-    return msgspec.structs.replace(found, kind=kind, window_tokens=fields.count(name, most=MOST_TOKENS))
+    names = family.window if kind == "sliding" else ("attention_chunk_size",)
+    return msgspec.structs.replace(found, kind=kind, window_tokens=fields.count(*names, most=MOST_TOKENS))
+
+
+def _joined(attention: Attention, mixer: Attention) -> Attention:
+    """Attention and a mixer with a fixed state that run side by side."""
+    beside = tuple(
+        msgspec.structs.replace(m, name=f"recurrent {m.name.removeprefix('attention ')}")
+        for m in mixer.matrices
+    )
+    return msgspec.structs.replace(
+        attention,
+        matrices=(*attention.matrices, *beside),
+        state_elements=mixer.state_elements,
+        vectors=attention.vectors + mixer.vectors,
+    )
 
 
 def mimo_v2(fields: Fields, hidden: int, kind: str) -> Attention:

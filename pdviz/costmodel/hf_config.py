@@ -12,13 +12,14 @@ from collections.abc import Mapping
 from pdviz.costmodel.architecture import Architecture, Matrix
 from pdviz.costmodel.hf_families import FAMILIES
 from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
-from pdviz.costmodel.hf_generic import llama_like, not_understood, refuse
+from pdviz.costmodel.hf_generic import llama_like, not_understood
 from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
+from pdviz.costmodel.hf_refused import refuse, refuse_classes
 from pdviz.costmodel.hf_traits import Family, on
 from pdviz.costmodel.quantisation import read_quantisation
 from pdviz.errors import InputError
 
-_NESTS = ("text_config", "llm_config", "language_config")
+_NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
 _CONTEXT = (
     "max_position_embeddings",
     "n_positions",
@@ -39,7 +40,7 @@ def _language_model(outer: Fields) -> Fields:
     """The object that describes the language model."""
     for name in _NESTS:
         if outer.has(name):
-            return outer.child(name)
+            return _language_model(outer.child(name))
     return outer
 
 
@@ -48,6 +49,7 @@ def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
     if kind is None:
         raise outer.error("model_type is missing, expected the family's name, such as llama")
     refuse(inner, kind)
+    refuse_classes(outer)
     if kind in FAMILIES:
         return kind, FAMILIES[kind]
     return kind, llama_like(inner, kind, any(f.has("tie_word_embeddings") for f in (outer, inner)))
@@ -86,7 +88,9 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
     outer = Fields(config, where)
     inner = _language_model(outer)
     kind, family = _family(outer, inner)
-    inner = inner.with_defaults(family.defaults)
+    family.check(inner)
+    defaults = family.defaults(inner) if callable(family.defaults) else family.defaults
+    inner = inner.evened(family.even).with_defaults(defaults)
     hidden = inner.count(*HIDDEN)
     vocabulary = (
         inner.count("padded_vocab_size") if inner.has("padded_vocab_size") else inner.count("vocab_size")
@@ -99,9 +103,11 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
         extra = (Matrix("embedding projection", width, hidden), Matrix("head projection", hidden, width))
     norm = norm_parameters(norm_kind(inner, family), hidden)
     vectors = norm * (on(family.final_norm, inner) + on(family.embedding_norm, inner))
-    head = None
+    head, biased = None, on(family.head_bias, inner)
     if not _tied(outer, inner, family):
-        head = Matrix("head", width, vocabulary, on(family.head_bias, inner))
+        head = Matrix("head", width, vocabulary, biased)
+    elif biased:
+        vectors += vocabulary
     context = None
     for spelling in _CONTEXT:
         context = context or inner.count_or_none(spelling, most=MOST_TOKENS)

@@ -59,6 +59,22 @@ class Fields:
         """The same fields, with a published class default for some that may be absent."""
         return Fields(self._values, self.where, self._inside, defaults)
 
+    def evened(self, names: Sequence[str]) -> Fields:
+        """The same fields, where lists of one equal value for each layer count as that value."""
+        found: dict[str, object] = {}
+        for name in names:
+            values = self.raw(name)
+            if not isinstance(values, list) or not values:
+                continue
+            if any(value != values[0] or type(value) is not type(values[0]) for value in values):
+                raise self.error(
+                    f"{self.label(name)} differs from layer to layer, which is not modelled: {shown(values)}"
+                )
+            found[name] = values[0]
+        if not found:
+            return self
+        return Fields({**self._values, **found}, self.where, self._inside, self._defaults)
+
     def assumptions(self) -> list[str]:
         """A sentence for each class default that was used."""
         return [

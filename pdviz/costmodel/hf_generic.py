@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 
-from pdviz.costmodel.hf_attention import HEADS, KV_HEADS
+from pdviz.costmodel.hf_attention import KV_HEADS
 from pdviz.costmodel.hf_fields import MOST_HEADS, Fields, plain, shown
 from pdviz.costmodel.hf_traits import (
     EXPERTS,
+    HEADS,
     SHARED,
     WIDTH,
     Family,
@@ -24,39 +25,6 @@ from pdviz.costmodel.hf_traits import (
     window_tokens,
 )
 
-#: Known families that are not modelled, and why.
-REFUSED = {
-    "gemma3n": "its layers share KV caches and take inputs of their own",
-    "gemma3n_text": "its layers share KV caches and take inputs of their own",
-    "gemma4_unified": "its layers differ in ways that are not published as fields",
-    "mllama": "some layers attend to an image",
-    "mllama_text_model": "some layers attend to an image",
-    "deepseek_v32": "an indexer picks which tokens each query attends to",
-    "glm_moe_dsa": "an indexer picks which tokens each query attends to",
-    "deepseek_v4": "its compressed attention caches are not published as fields",
-    "nemotron-nas": "every layer has a shape of its own",
-    "rwkv": "its recurrent layers are not modelled",
-    "mamba2": "its recurrent layers are not modelled",
-    "falcon_mamba": "its recurrent layers are not modelled",
-    "falcon_h1": "attention and recurrent mixers share a layer",
-    "bamba": "its recurrent layers are not modelled",
-    "zamba": "its recurrent layers are not modelled",
-    "zamba2": "its recurrent layers are not modelled",
-    "recurrent_gemma": "its recurrent layers are not modelled",
-    "granitemoehybrid": "its recurrent layers are not modelled",
-    "kimi_linear": "its recurrent layers are not modelled",
-    "lfm2": "its convolution layers are not modelled",
-    "lfm2_moe": "its convolution layers are not modelled",
-    "longcat_flash": "some experts are empty and layers have two attentions",
-    "gpt_neo": "its local attention is spelled in a way that is not modelled",
-    "t5": "it has an encoder",
-    "bart": "it has an encoder",
-    "whisper": "it has an encoder",
-    "bert": "it is an encoder",
-    "roberta": "it is an encoder",
-    "modernbert": "it is an encoder",
-}
-
 _OTHER_LAYERS = (
     r"mamba|ssm|rwkv|linear_(attn|attention|key|value|num|conv)|lightning|(^|_)conv(_|$)|hybrid|swa_|"
     r"(^|_)index_(topk|head|n_heads)|kv_shared|share_kv|per_layer|block_configs|latent_size|"
@@ -68,14 +36,6 @@ _HARMLESS = (
     r"beam|loss|coef|norm_topk|factor|n_group|topk_group|pretraining|label|hash|base|length|size_per|"
     r"architectures|act|cap|multiplier|init"
 )
-
-
-def refuse(fields: Fields, kind: str) -> None:
-    """Raise where the family is known not to be modelled, or the fields say so."""
-    if fields.raw("is_encoder_decoder") is True:
-        raise fields.error(f"family {shown(kind)} is not modelled: it has an encoder")
-    if kind in REFUSED:
-        raise fields.error(f"family {shown(kind)} is not modelled: {REFUSED[kind]}")
 
 
 def _windows(fields: Fields, layers: int) -> list[str]:

@@ -21,6 +21,9 @@ _KINDS = {
     "local_attention": "sliding",
     "chunked_attention": "chunked",
     "linear_attention": "recurrent",
+    "mamba": "recurrent",
+    "conv": "recurrent",
+    "recurrent": "recurrent",
 }
 
 
@@ -41,7 +44,9 @@ def _mlp(hidden: int, width: int, gated: bool, bias: bool) -> tuple[Matrix, ...]
 
 def dense_block(fields: Fields, family: Family, hidden: int, names: tuple[str, ...]) -> FeedForward:
     """An MLP for every token."""
-    if family.mlp_ratio is not None:
+    if family.mlp_width is not None:
+        width = family.mlp_width(fields, hidden)
+    elif family.mlp_ratio is not None:
         width = fields.count_or_none(*names) or family.mlp_ratio * hidden
     else:
         width = fields.count(*names)
@@ -113,7 +118,9 @@ def read_layers(fields: Fields, family: Family, hidden: int) -> tuple[Run, ...]:
         parts["experts"] = expert_block(fields, family, mixture, hidden)
 
     norms = family.norms if isinstance(family.norms, int) else family.norms(fields)
-    vectors = norms * norm_parameters(norm_kind(fields, family), hidden)
+    vectors = norms * norm_parameters(norm_kind(fields, family), hidden) + family.extra_vectors(
+        fields, hidden
+    )
     runs = []
     for (mixer, block), group in groupby(zip(mixers, blocks, strict=True)):
         runs.append(Run(sum(1 for _ in group), Layer(attentions[mixer], parts[block], vectors)))

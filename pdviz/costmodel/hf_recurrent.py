@@ -7,7 +7,10 @@ NemotronHMamba2Mixer, Qwen3NextGatedDeltaNet, MiniMaxLightningAttention).
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pdviz.costmodel.architecture import Attention, Matrix
+from pdviz.costmodel.hf_attention import head_width
 from pdviz.costmodel.hf_fields import MOST_HEADS, Fields
 
 
@@ -37,6 +40,11 @@ def _selective(fields: Fields, hidden: int, prefix: str, bias: str, norms: bool)
     kernel = fields.count(conv_name)
     rank = -(-hidden // 16) if fields.raw(rank_name) == "auto" else fields.count(rank_name)
     inner = hidden * fields.count(expand_name, most=1024)
+    said = None if prefix else fields.count_or_none("intermediate_size")
+    if said not in (None, inner):
+        raise fields.error(
+            f"{fields.label('intermediate_size')} is {said} but {expand_name} makes {inner}; they must agree"
+        )
     conv_bias = fields.flag("mamba_conv_bias" if prefix else "use_conv_bias", True)
     with_bias = fields.flag(bias, False)
     vectors = inner * (kernel + conv_bias) + inner * state + inner
@@ -67,25 +75,165 @@ def jamba(fields: Fields, hidden: int) -> Attention:
     return _selective(fields, hidden, "mamba_", "mamba_proj_bias", norms=True)
 
 
+class _Mamba2(NamedTuple):
+    """Sizes of a Mamba 2 mixer: heads of some width, groups of state inputs, the convolution's kernel."""
+
+    heads: int
+    width: int
+    groups: int
+    state: int
+    kernel: int
+
+    def mixer(
+        self, hidden: int, *, bias: bool, output_bias: bool, conv_bias: bool, norm: bool = True
+    ) -> Attention:
+        """Scalar decay a head, grouped state inputs, a gated norm."""
+        inner = self.heads * self.width
+        channels = inner + 2 * self.groups * self.state
+        return _recurrent(
+            [
+                Matrix("input projection", hidden, inner + channels + self.heads, bias),
+                Matrix("attention output", inner, hidden, output_bias),
+            ],
+            state=inner * self.state + channels * (self.kernel - 1),
+            vectors=channels * (self.kernel + conv_bias) + 3 * self.heads + norm * inner,
+            heads=self.heads,
+            head_dim=self.state,
+            value_dim=self.width,
+        )
+
+
+def _sizes(fields: Fields, heads: str, width: str, groups: str, state: str, kernel: str) -> _Mamba2:
+    return _Mamba2(
+        fields.count(heads, most=MOST_HEADS),
+        fields.count(width),
+        fields.count(groups, most=MOST_HEADS),
+        fields.count(state),
+        fields.count(kernel),
+    )
+
+
 def mamba2(fields: Fields, hidden: int) -> Attention:
-    """Mamba 2 as Nemotron-H has it: scalar decay a head, grouped state inputs, a gated norm."""
-    heads = fields.count("mamba_num_heads", most=MOST_HEADS)
-    width = fields.count("mamba_head_dim")
-    groups = fields.count("n_groups", most=MOST_HEADS)
-    state = fields.count("ssm_state_size")
-    kernel = fields.count("conv_kernel")
-    inner = heads * width
-    channels = inner + 2 * groups * state
+    """Mamba 2 as Nemotron-H has it."""
+    names = ("mamba_num_heads", "mamba_head_dim", "n_groups", "ssm_state_size", "conv_kernel")
     bias = fields.flag("use_bias", False)
+    conv_bias = fields.flag("use_conv_bias", True)
+    return _sizes(fields, *names).mixer(hidden, bias=bias, output_bias=bias, conv_bias=conv_bias)
+
+
+def mamba2_alone(fields: Fields, hidden: int) -> Attention:
+    """Mamba 2 as published by its authors."""
+    sizes = _sizes(fields, "num_heads", "head_dim", "n_groups", "state_size", "conv_kernel")
+    _is_whole(fields, "expand", "num_heads", sizes, hidden * fields.count("expand", most=1024))
+    bias = fields.flag("use_bias", False)
+    return sizes.mixer(hidden, bias=bias, output_bias=bias, conv_bias=fields.flag("use_conv_bias", True))
+
+
+def _is_whole(fields: Fields, expand: str, heads: str, sizes: _Mamba2, inner: int) -> None:
+    if sizes.heads * sizes.width != inner:
+        raise fields.error(
+            f"{fields.label(heads)} is {sizes.heads} heads of {sizes.width}, but {expand} makes {inner:,} "
+            "channels; they must agree"
+        )
+
+
+def _beside(fields: Fields, inner: int, expand: str) -> _Mamba2:
+    heads = fields.count("mamba_n_heads", most=MOST_HEADS)
+    width = fields.raw("mamba_d_head")
+    sizes = _Mamba2(
+        heads,
+        inner // heads if width in ("auto", None) else fields.count("mamba_d_head"),
+        fields.count("mamba_n_groups", most=MOST_HEADS),
+        fields.count("mamba_d_state"),
+        fields.count("mamba_d_conv"),
+    )
+    _is_whole(fields, expand, "mamba_n_heads", sizes, inner)
+    return sizes
+
+
+def mamba2_beside(fields: Fields, hidden: int) -> Attention:
+    """Mamba 2 as Bamba and Granite 4 have it, in layers of its own."""
+    inner = hidden * fields.count("mamba_expand", most=1024)
+    bias = fields.flag("mamba_proj_bias", False)
+    conv_bias = fields.flag("mamba_conv_bias", True)
+    sizes = _beside(fields, inner, "mamba_expand")
+    return sizes.mixer(hidden, bias=bias, output_bias=bias, conv_bias=conv_bias)
+
+
+def falcon_h1(fields: Fields, hidden: int) -> Attention:
+    """Mamba 2 as Falcon-H1 has it, beside attention: its own width, a norm only where asked for."""
+    inner, expand = fields.count_or_none("mamba_d_ssm"), "mamba_d_ssm"
+    if inner is None:
+        inner, expand = hidden * fields.count("mamba_expand", most=1024), "mamba_expand"
+    return _beside(fields, inner, expand).mixer(
+        hidden,
+        bias=fields.flag("mamba_proj_bias", False),
+        output_bias=fields.flag("projectors_bias", False),
+        conv_bias=fields.flag("mamba_conv_bias", True),
+        norm=fields.flag("mamba_rms_norm", False),
+    )
+
+
+def short_convolution(fields: Fields, hidden: int) -> Attention:
+    """LFM2's gated short convolution: two gates and a value, each as wide as the model."""
+    kernel = fields.count("conv_L_cache")
+    bias = fields.flag("conv_bias", False)
     return _recurrent(
         [
-            Matrix("input projection", hidden, inner + channels + heads, bias),
-            Matrix("attention output", inner, hidden, bias),
+            Matrix("input projection", hidden, 3 * hidden, bias),
+            Matrix("attention output", hidden, hidden, bias),
         ],
-        state=inner * state + channels * (kernel - 1),
-        vectors=channels * (kernel + fields.flag("use_conv_bias", True)) + 3 * heads + inner,
+        state=hidden * (kernel - 1),
+        vectors=hidden * (kernel + bias),
+        heads=1,
+        head_dim=1,
+        value_dim=hidden,
+    )
+
+
+def linear_unit(fields: Fields, hidden: int) -> Attention:
+    """Griffin's real-gated linear recurrent unit (arXiv 2402.19427): one value of state a channel."""
+    width = fields.count_or_none("lru_width") or hidden
+    heads = fields.count("num_attention_heads", most=MOST_HEADS)
+    kernel = fields.count("conv1d_width")
+    if width % heads:
+        raise fields.error(
+            f"{fields.label('lru_width')} must be a multiple of the {heads} heads, got {width}"
+        )
+    return _recurrent(
+        [
+            Matrix("recurrent input and gate", hidden, 2 * width, True),
+            Matrix("recurrent gates", width, 2 * (width // heads)),
+            Matrix("attention output", width, hidden, True),
+        ],
+        state=width * kernel,
+        vectors=width * (kernel + 1) + 3 * width,
         heads=heads,
-        head_dim=state,
+        head_dim=1,
+        value_dim=width // heads,
+    )
+
+
+def kimi_delta(fields: Fields, hidden: int) -> Attention:
+    """Kimi's delta attention: as the gated delta rule, with a decay for each channel of a key."""
+    inner = fields.child("linear_attn_config") if fields.has("linear_attn_config") else fields
+    own = inner is not fields
+    heads = inner.count("num_heads" if own else "linear_num_heads", most=MOST_HEADS)
+    width = inner.count("head_dim" if own else "linear_head_dim")
+    kernel = inner.count("short_conv_kernel_size" if own else "linear_conv_kernel_dim")
+    channels = heads * width
+    return _recurrent(
+        [
+            Matrix("qkv", hidden, 3 * channels),
+            Matrix("recurrent decay, gate and beta", hidden, 2 * width + heads),
+            Matrix("recurrent decay", width, channels),
+            Matrix("recurrent gate", width, channels),
+            Matrix("attention output", channels, hidden),
+        ],
+        state=heads * width * width + 3 * channels * (kernel - 1),
+        vectors=3 * channels * kernel + channels + heads + width,
+        heads=heads,
+        head_dim=width,
         value_dim=width,
     )
 
@@ -115,7 +263,7 @@ def delta_net(fields: Fields, hidden: int) -> Attention:
 def lightning(fields: Fields, hidden: int) -> Attention:
     """MiniMax's lightning attention: one state matrix of head width squared a head, an output gate."""
     heads = fields.count("num_attention_heads", most=MOST_HEADS)
-    width = fields.count("head_dim")
+    width = head_width(fields, hidden, heads)
     return _recurrent(
         [
             Matrix("qkv", hidden, 3 * heads * width),

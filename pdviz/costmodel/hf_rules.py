@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from pdviz.costmodel.hf_fields import MOST_HEADS, MOST_LAYERS, Fields, shown
+from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_HEADS, MOST_LAYERS, Fields, shown
+from pdviz.costmodel.hf_traits import after_dense
 
 
 def falcon_kv_heads(fields: Fields, heads: int) -> int:
@@ -80,7 +81,14 @@ def lightning_mixers(fields: Fields, layers: int) -> list[str]:
     return ["full" if softmax else "recurrent" for softmax in kinds]
 
 
-_NEMOTRON = {"mamba": "M", "attention": "*", "moe": "E", "mlp": "-"}
+_NEMOTRON = {
+    "mamba": "M",
+    "linear_attention": "M",
+    "attention": "*",
+    "full_attention": "*",
+    "moe": "E",
+    "mlp": "-",
+}
 
 
 def nemotron_layers(fields: Fields) -> int:
@@ -179,3 +187,164 @@ def gemma4_norms(fields: Fields) -> int:
 def gemma4_router(fields: Fields, hidden: int) -> int:
     """The router scales its input and each expert's output."""
     return hidden + fields.count("num_experts")
+
+
+def named_kv_heads(fields: Fields, heads: int) -> int:
+    """The first Falcon 40B names its KV heads and has no other switch."""
+    return fields.count("n_head_kv", "num_kv_heads", most=MOST_HEADS)
+
+
+def learned_positions(fields: Fields) -> int:
+    """A learned vector for each position of the longest context."""
+    return fields.count("max_position_embeddings") * fields.count("hidden_size")
+
+
+def jais_positions(fields: Fields) -> int:
+    """Learned positions unless ALiBi stands in for them."""
+    return 0 if fields.text("position_embedding_type") == "alibi" else gpt2_positions(fields)
+
+
+def gpt_neo_mixers(fields: Fields, layers: int) -> list[str]:
+    """``attention_layers`` lists "global" or "local"; ``attention_types`` has such a list and how often."""
+    words: list[object] = list(fields.entries("attention_layers", layers) or [])
+    for entry in () if words else (fields.entries("attention_types") or ()):
+        kinds, times = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
+        if not isinstance(kinds, list) or type(times) is not int or not 0 <= times <= layers:
+            raise fields.error(
+                f"{fields.label('attention_types')} must hold pairs of a list and a number, "
+                f"got {shown(entry)}"
+            )
+        words += kinds * times
+    if len(words) != layers or any(word not in ("global", "local") for word in words):
+        raise fields.error(
+            f"{fields.label('attention_types')} must say global or local for each of the {layers} layers"
+        )
+    return ["full" if word == "global" else "sliding" for word in words]
+
+
+def bitnet_norms(fields: Fields, hidden: int) -> int:
+    """Norms before the output of attention and of the MLP."""
+    return hidden + fields.count("intermediate_size")
+
+
+def value_as_hidden_over_heads(fields: Fields) -> dict[str, int]:
+    """MiniCPM3's class: values as wide as hidden / heads where the file is silent."""
+    return {"v_head_dim": fields.count("hidden_size") // fields.count("num_attention_heads") or 1}
+
+
+def corrected(fields: Fields) -> bool:
+    """A bias that ranks experts, unless the file chooses them in another way."""
+    return fields.text("topk_method") in (None, "noaux_tc")
+
+
+def dense_first(fields: Fields, layers: int) -> list[bool]:
+    """The first ``num_dense_layers`` have no experts."""
+    fields.require("num_dense_layers")
+    first = fields.number("num_dense_layers", default=0, most=MOST_LAYERS)
+    return [layer >= first for layer in range(layers)]
+
+
+def afmoe_mixers(fields: Fields, layers: int) -> list[str]:
+    """Every n-th layer sees the whole context."""
+    n = fields.count("global_attn_every_n_layers", most=MOST_LAYERS)
+    return ["full" if (layer + 1) % n == 0 else "sliding" for layer in range(layers)]
+
+
+def arctic_residual(fields: Fields, width: int) -> int:
+    """Arctic's dense MLP beside the experts is as wide as the model."""
+    return fields.count("hidden_size") if fields.flag("parallel_attn_mlp_res", True) else 0
+
+
+def arctic_sparse(fields: Fields, layers: int) -> list[bool]:
+    """Every n-th layer has experts."""
+    n = fields.count("moe_layer_frequency", most=MOST_LAYERS)
+    return [(layer + 1) % n == 0 for layer in range(layers)]
+
+
+def lfm2_width(fields: Fields, hidden: int) -> int:
+    """LFM2's MLP: two thirds of the width that the file gives, rounded up, unless it says not to."""
+    width = fields.count("block_ff_dim", "intermediate_size")
+    if not fields.flag("block_auto_adjust_ff_dim", True):
+        return width
+    factor = fields.raw("block_ffn_dim_multiplier")
+    if factor is None:
+        factor = 1.0
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1000:
+        raise fields.error(
+            f"{fields.label('block_ffn_dim_multiplier')} must be a positive number, got {shown(factor)}"
+        )
+    step = fields.count_or_none("block_multiple_of") or 256
+    return step * -(-int(factor * int(2 * width / 3)) // step)
+
+
+def lfm2_mixers(fields: Fields, layers: int) -> list[str]:
+    """``full_attn_idxs`` lists the layers with attention, the others have a short convolution."""
+    if not fields.has("full_attn_idxs"):
+        raise fields.error(f"{fields.label('full_attn_idxs')} is missing, expected a list of layers")
+    chosen = fields.layer_numbers("full_attn_idxs", layers)
+    return ["full" if layer in chosen else "recurrent" for layer in range(layers)]
+
+
+def bamba_mixers(fields: Fields, layers: int) -> list[str]:
+    """``attn_layer_indices`` lists the layers with attention."""
+    chosen = fields.layer_numbers("attn_layer_indices", layers)
+    return ["full" if layer in chosen else "recurrent" for layer in range(layers)]
+
+
+def kimi_linear_mixers(fields: Fields, layers: int) -> list[str]:
+    """``linear_attn_config`` lists the layers with attention, counted from 1."""
+    inner = fields.child("linear_attn_config")
+    chosen = inner.layer_numbers("full_attn_layers", layers + 1)
+    others = inner.layer_numbers("kda_layers", layers + 1)
+    if chosen & others or chosen | others != set(range(1, layers + 1)):
+        raise fields.error(
+            f"{inner.label('full_attn_layers')} and kda_layers must share the {layers} layers among them"
+        )
+    return ["full" if layer + 1 in chosen else "recurrent" for layer in range(layers)]
+
+
+def griffin_mixers(fields: Fields, layers: int) -> list[str]:
+    """``block_types`` is repeated over the layers."""
+    words = fields.entries("block_types") or []
+    if not words or any(word not in ("recurrent", "attention") for word in words):
+        raise fields.error(
+            f"{fields.label('block_types')} must list recurrent and attention, got {shown(words)}"
+        )
+    return ["sliding" if words[n % len(words)] == "attention" else "recurrent" for n in range(layers)]
+
+
+def last_of_four(fields: Fields, layers: int) -> list[str]:
+    """Three layers with a fixed state, then one with attention."""
+    return ["full" if layer % 4 == 3 else "recurrent" for layer in range(layers)]
+
+
+def half_width(fields: Fields, hidden: int) -> int:
+    """The file gives the width of gate and up together (Qwen 1, RecurrentGemma)."""
+    return fields.count("intermediate_size") // 2 or 1
+
+
+def noaux(fields: Fields) -> bool:
+    """A bias that ranks experts, where the file says so."""
+    return fields.text("topk_method") == "noaux_tc"
+
+
+def after_dense_if_said(fields: Fields, layers: int) -> list[bool]:
+    """As DeepSeek where the file speaks of dense layers, else experts in every layer."""
+    if fields.has("first_k_dense_replace", "mlp_layer_types"):
+        return after_dense(fields, layers)
+    return [True] * layers
+
+
+def hunyuan_shared(fields: Fields, width: int) -> int:
+    """One shared expert unless the file gives another number; none without ``use_mixed_mlp_moe``."""
+    if not fields.flag("use_mixed_mlp_moe", True):
+        return 0
+    return width * fields.number("num_shared_expert", default=1, most=MOST_EXPERTS)
+
+
+def no_shared_cache(fields: Fields) -> None:
+    """Raise where layers share their KV caches."""
+    if fields.flag("use_cla", False):
+        raise fields.error(
+            f"{fields.label('use_cla')} must be false: layers that share caches are not modelled"
+        )

@@ -19,6 +19,7 @@ Sparse = Callable[[Fields, int], list[bool]]
 Recurrent = Callable[[Fields, int], Attention]
 Own = Callable[[Fields, int, str], Attention]
 
+HEADS = ("num_attention_heads", "n_head", "n_heads")
 WIDTH = ("intermediate_size", "ffn_hidden_size", "ffn_dim", "n_inner", "ffn_config.ffn_hidden_size")
 EXPERTS = (
     "num_local_experts",
@@ -27,7 +28,7 @@ EXPERTS = (
     "moe_num_experts",
     "ffn_config.moe_num_experts",
 )
-SHARED = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts")
+SHARED = ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert")
 ACTIVE = (
     "num_experts_per_tok",
     "experts_per_token",
@@ -36,6 +37,7 @@ ACTIVE = (
     "moe_topk",
     "moe_k",
     "moe_top_k",
+    "num_selected_experts",
     "ffn_config.moe_top_k",
 )
 
@@ -72,7 +74,11 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     leave a field out; whatever is taken from it is said in the notes. ``absent`` holds notes on
     fields that are not in the file. ``kv_as_queries`` gives as many KV heads as queries where the
     file names none. ``mlp_ratio`` is the width of the MLP over ``hidden`` where the file gives none,
-    ``mlp_vectors`` counts parameters of its activation.
+    ``mlp_width`` a rule for it, ``mlp_vectors`` counts parameters of its activation, ``extra_vectors``
+    further ones of a layer. ``heads`` and ``window`` are the names of those fields. ``beside`` is a
+    mixer with a fixed state that runs beside attention in the same layer. ``even`` names fields that
+    may list one value for each layer, all of them equal. ``check`` raises where the file asks for
+    something that is not modelled.
     """
 
     tied: bool = False
@@ -92,15 +98,22 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     kv_heads: Callable[[Fields, int], int] | None = None
     kv_as_queries: bool = False
     mlp_ratio: int | None = None
+    mlp_width: Callable[[Fields, int], int] | None = None
     mlp_vectors: int = 0
+    extra_vectors: Callable[[Fields, int], int] = lambda fields, hidden: 0
+    heads: tuple[str, ...] = HEADS
+    window: tuple[str, ...] = ("sliding_window",)
     positions: Callable[[Fields], int] | None = None
     mixers: Mixers | None = None
     layers: Callable[[Fields], int] | None = None
     attention: Own | None = None
     recurrent: Recurrent | None = None
+    beside: Recurrent | None = None
     mixture: Mixture | Callable[[Fields], Mixture | None] | None = None
     blocks: Callable[[Fields, int], list[str]] | None = None
-    defaults: Mapping[str, int] = {}
+    even: tuple[str, ...] = ()
+    check: Callable[[Fields], None] = lambda fields: None
+    defaults: Mapping[str, int] | Callable[[Fields], Mapping[str, int]] = {}
     absent: Mapping[str, str] = {}
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
@@ -171,6 +184,17 @@ def every(default: int) -> Mixers:
         names = ("sliding_window_pattern", "_sliding_window_pattern")
         n = fields.count_or_none(*names, most=MOST_LAYERS) or default
         return ["full" if (layer + 1) % n == 0 else "sliding" for layer in range(layers)]
+
+    return rule
+
+
+def first_of(n: int) -> Mixers:
+    """The first of every n layers sees the whole context, the others a window (CWM)."""
+
+    def rule(fields: Fields, layers: int) -> list[str]:
+        if window_tokens(fields) is None:
+            return ["full"] * layers
+        return ["sliding" if layer % n else "full" for layer in range(layers)]
 
     return rule
 

@@ -1,0 +1,96 @@
+"""Rows of the table of families: models that have layers with a fixed state instead of a growing cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pdviz.costmodel import hf_recurrent as recurrent
+from pdviz.costmodel import hf_rules as rules
+from pdviz.costmodel.hf_bases import (
+    AS_WIDE,
+    CORRECTED,
+    HEAD_128,
+    MLP_BIAS,
+    QWEN_SHARED,
+    gemma,
+    llama,
+    qwen3_5,
+)
+from pdviz.costmodel.hf_traits import Family, Mixture, flag, shared_width
+
+_MAMBA: dict[str, Any] = {"norms": 1, "mixers": rules.all_recurrent, "blocks": rules.bare}
+_GRANITE_EXPERTS = Mixture(width=("intermediate_size",), shared=shared_width("shared_intermediate_size"))
+_LFM2_EXPERTS = Mixture(sparse=rules.dense_first, correction=flag("use_expert_bias", True))
+
+
+def _lfm2(**traits: Any) -> Family:
+    base: dict[str, Any] = {
+        "tied": True,
+        "qk_norm": "head",
+        "mixers": rules.lfm2_mixers,
+        "recurrent": recurrent.short_convolution,
+    }
+    return Family(**{**base, **traits})
+
+
+HYBRID: dict[str, Family] = {
+    "mamba": Family(tied=True, recurrent=recurrent.mamba, **_MAMBA),
+    "falcon_mamba": Family(tied=True, recurrent=recurrent.mamba, **_MAMBA),
+    "mamba2": Family(recurrent=recurrent.mamba2_alone, **_MAMBA),
+    "jamba": Family(
+        mixers=rules.jamba_mixers,
+        recurrent=recurrent.jamba,
+        mixture=Mixture(width=("intermediate_size",), sparse=rules.jamba_sparse),
+    ),
+    "bamba": llama(mlp_bias=MLP_BIAS, mixers=rules.bamba_mixers, recurrent=recurrent.mamba2_beside),
+    "granitemoehybrid": llama(
+        kv_as_queries=True,
+        mixers=rules.all_recurrent,
+        recurrent=recurrent.mamba2_beside,
+        mlp_width=lambda fields, hidden: fields.count("shared_intermediate_size"),
+        mixture=lambda fields: _GRANITE_EXPERTS if fields.number("num_local_experts", default=0) else None,
+    ),
+    "falcon_h1": llama(mlp_bias=MLP_BIAS, beside=recurrent.falcon_h1),
+    "nemotron_h": llama(
+        norms=1,
+        gated=False,
+        mlp_bias=MLP_BIAS,
+        layers=rules.nemotron_layers,
+        mixers=rules.nemotron_mixers,
+        blocks=rules.nemotron_blocks,
+        recurrent=recurrent.mamba2,
+        mixture=Mixture(
+            latent=("moe_latent_size",),
+            shared=shared_width("moe_shared_expert_intermediate_size"),
+            correction=True,
+        ),
+        defaults=HEAD_128,
+    ),
+    "qwen3_next": qwen3_5(mixture=QWEN_SHARED, left_out=("a multi-token prediction module",)),
+    "qwen3_5": qwen3_5(),
+    "qwen3_5_moe": qwen3_5(mixture=QWEN_SHARED),
+    "olmo_hybrid": llama(
+        kv_as_queries=True, qk_norm="heads", mixers=rules.last_of_four, recurrent=recurrent.delta_net
+    ),
+    "kimi_linear": llama(
+        latent=True, mixers=rules.kimi_linear_mixers, recurrent=recurrent.kimi_delta, mixture=CORRECTED
+    ),
+    "lfm2": _lfm2(mlp_width=rules.lfm2_width),
+    "lfm2_moe": _lfm2(mixture=_LFM2_EXPERTS),
+    "recurrent_gemma": gemma(
+        norms=2,
+        output_bias=True,
+        mlp_bias=True,
+        kv_as_queries=True,
+        mlp_width=rules.half_width,
+        mixers=rules.griffin_mixers,
+        recurrent=recurrent.linear_unit,
+        window=("attention_window_size",),
+    ),
+    "minimax": Family(mixers=rules.minimax_mixers, recurrent=recurrent.lightning, mixture=AS_WIDE),
+    "minimax_text_01": Family(
+        mixers=rules.lightning_mixers,
+        recurrent=recurrent.lightning,
+        mixture=Mixture(width=("intermediate_size",), shared=rules.minimax_shared),
+    ),
+}
