@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdviz.costmodel.architecture import Architecture, Matrix
-from pdviz.costmodel.hf_families import FAMILIES
+from pdviz.costmodel.hf_families import FAMILIES, NESTED
 from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
 from pdviz.costmodel.hf_generic import llama_like, not_understood
 from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
@@ -58,8 +58,8 @@ def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
 def _tied(outer: Fields, inner: Fields, family: Family) -> bool:
     for fields in (outer, inner):
         if fields.has("tie_word_embeddings"):
-            return fields.flag("tie_word_embeddings", family.tied)
-    return family.tied
+            return fields.flag("tie_word_embeddings", False)
+    return on(family.tied, inner)
 
 
 def _disagree(outer: Fields, inner: Fields, name: str) -> bool:
@@ -90,6 +90,8 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
     kind, family = _family(outer, inner)
     family.check(inner)
     defaults = family.defaults(inner) if callable(family.defaults) else family.defaults
+    if outer.nested(inner):
+        defaults = {**NESTED.get(kind, {}), **defaults}
     inner = inner.evened(family.even).with_defaults(defaults)
     hidden = inner.count(*HIDDEN)
     vocabulary = (

@@ -43,6 +43,8 @@ _SAME = {
     "glm_ocr_text": "glm_ocr",
     "llama4_text": "llama4",
     "kimi_k2": "deepseek_v3",
+    "kimi_vl": "deepseek_v3",
+    "deepseek_vl_v2": "deepseek_v2",
     "glm4_moe_lite": "deepseek_v3",
     "qwen2_vl": "qwen2",
     "qwen2_vl_text": "qwen2",
@@ -69,6 +71,30 @@ _WITH_TOWER = {
     "llava_qwen": "qwen2",
     "llava_phi": "phi",
     "fuyu": "persimmon",
+}
+
+
+def _sizes(
+    hidden: int, width: int, layers: int, heads: int, kv_heads: int | None, words: int
+) -> dict[str, int]:
+    found = {
+        "hidden_size": hidden,
+        "intermediate_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "vocab_size": words,
+    }
+    return found if kv_heads is None else {**found, "num_key_value_heads": kv_heads}
+
+
+#: Class defaults of language models inside a vision or audio model's file. Such files leave out whatever
+#: equals them (LLaVA 1.5 its Llama's sizes, Pixtral its Mistral's heads); a file of its own never does.
+NESTED: dict[str, dict[str, int]] = {
+    "llama": _sizes(4096, 11_008, 32, 32, None, 32_000),
+    "mistral": _sizes(4096, 14_336, 32, 32, 8, 32_000),
+    "qwen2": _sizes(4096, 22_016, 32, 32, 32, 151_936),
+    "gemma": _sizes(3072, 24_576, 28, 16, 16, 256_000),
+    "gemma2": _sizes(2304, 9216, 26, 8, 4, 256_000),
 }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pdviz.costmodel import hf_rules as rules
+from pdviz.costmodel import hf_stacks as stacks
 from pdviz.costmodel.hf_attention import gemma4
 from pdviz.costmodel.hf_bases import (
     BIAS,
@@ -139,5 +140,9 @@ DENSE: dict[str, Family] = {
     ),
     "baichuan": Family(kv_as_queries=True),
     "orion": llama(kv_as_queries=True, norm="layer"),
+    # Every layer with a shape of its own
+    "nemotron-nas": Family(stack=stacks.searched),
+    "deci": Family(stack=stacks.decilm),
+    "openelm": Family(tied=flag("share_input_output_layers", True), stack=stacks.openelm),
     "nanochat": llama(kv_as_queries=True, norm="none", final_norm=False, gated=False),
 }

@@ -140,7 +140,12 @@ MIXTURE: dict[str, Family] = {
     "exaone_moe": Family(
         qk_norm="head", mixers=every(4), mixture=CORRECTED, defaults={"sliding_window": 4096}
     ),
-    "bailing_moe": _bailing(),
+    "bailing_moe": _bailing(
+        qk_norm=when("use_qk_norm", False, "head"),
+        mixture=Mixture(
+            shared=shared_count, sparse=after_dense, correction=flag("moe_router_enable_expert_bias", False)
+        ),
+    ),
     "bailing_moe_v2": _bailing(qk_norm=when("use_qk_norm", True, "head"), mixture=CORRECTED),
     "afmoe": llama(
         kv_as_queries=True,

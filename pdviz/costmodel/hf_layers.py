@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 
 from pdviz.costmodel.architecture import Experts, FeedForward, Layer, Matrix, Run
@@ -9,8 +10,8 @@ from pdviz.costmodel.hf_attention import attention_of
 from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_LAYERS, Fields, shown
 from pdviz.costmodel.hf_traits import ACTIVE, EXPERTS, WIDTH, Family, Mixture, full, on
 
-HIDDEN = ("hidden_size", "n_embd", "d_model", "n_embed")
-LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers")
+HIDDEN = ("hidden_size", "n_embd", "d_model", "n_embed", "model_dim")
+LAYERS = ("num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers")
 
 _KINDS = {
     "full_attention": "full",
@@ -37,7 +38,7 @@ def norm_kind(fields: Fields, family: Family) -> str:
     return family.norm if isinstance(family.norm, str) else family.norm(fields)
 
 
-def _mlp(hidden: int, width: int, gated: bool, bias: bool) -> tuple[Matrix, ...]:
+def mlp(hidden: int, width: int, gated: bool, bias: bool) -> tuple[Matrix, ...]:
     up = Matrix("gate and up", hidden, 2 * width, bias) if gated else Matrix("up", hidden, width, bias)
     return (up, Matrix("down", width, hidden, bias))
 
@@ -50,7 +51,7 @@ def dense_block(fields: Fields, family: Family, hidden: int, names: tuple[str, .
         width = fields.count_or_none(*names) or family.mlp_ratio * hidden
     else:
         width = fields.count(*names)
-    matrices = _mlp(hidden, width, on(family.gated, fields), on(family.mlp_bias, fields))
+    matrices = mlp(hidden, width, on(family.gated, fields), on(family.mlp_bias, fields))
     return FeedForward(matrices, family.mlp_vectors)
 
 
@@ -65,7 +66,7 @@ def expert_block(fields: Fields, family: Family, mixture: Mixture, hidden: int) 
     gated = on(family.gated, fields)
     width = fields.count(*mixture.width)
     shared = mixture.shared(fields, width)
-    alongside = _mlp(hidden, shared, gated, on(family.mlp_bias, fields)) if shared else ()
+    alongside = mlp(hidden, shared, gated, on(family.mlp_bias, fields)) if shared else ()
     if shared and on(mixture.shared_gate, fields):
         alongside = (*alongside, Matrix("shared gate", hidden, 1))
     inside = hidden
@@ -77,7 +78,7 @@ def expert_block(fields: Fields, family: Family, mixture: Mixture, hidden: int) 
     return Experts(
         total=total,
         active=active,
-        expert=_mlp(inside, width, gated, on(mixture.expert_bias, fields)),
+        expert=mlp(inside, width, gated, on(mixture.expert_bias, fields)),
         shared=alongside,
         router=(Matrix("router", hidden, total, on(mixture.router_bias, fields)),),
         vectors=mixture.extra_vectors(fields, hidden) + (total if on(mixture.correction, fields) else 0),
@@ -97,8 +98,15 @@ def _mixers(fields: Fields, family: Family, layers: int) -> list[str]:
     return kinds
 
 
+def runs_of(layers: Iterable[Layer]) -> tuple[Run, ...]:
+    """Consecutive equal layers as one run."""
+    return tuple(Run(sum(1 for _ in group), layer) for layer, group in groupby(layers))
+
+
 def read_layers(fields: Fields, family: Family, hidden: int) -> tuple[Run, ...]:
     """The stack of layers, as runs of consecutive equal ones."""
+    if family.stack is not None:
+        return family.stack(fields, hidden)
     layers = family.layers(fields) if family.layers else fields.count(*LAYERS, most=MOST_LAYERS)
     mixers = _mixers(fields, family, layers)
     mixture = family.mixture(fields) if callable(family.mixture) else family.mixture
@@ -121,7 +129,6 @@ def read_layers(fields: Fields, family: Family, hidden: int) -> tuple[Run, ...]:
     vectors = norms * norm_parameters(norm_kind(fields, family), hidden) + family.extra_vectors(
         fields, hidden
     )
-    runs = []
-    for (mixer, block), group in groupby(zip(mixers, blocks, strict=True)):
-        runs.append(Run(sum(1 for _ in group), Layer(attentions[mixer], parts[block], vectors)))
-    return tuple(runs)
+    return runs_of(
+        Layer(attentions[mixer], parts[block], vectors) for mixer, block in zip(mixers, blocks, strict=True)
+    )

@@ -19,7 +19,6 @@ _REASONS = {
     "some layers attend to an image": "mllama mllama_text_model idefics evolla otter",
     _INDEXER: "deepseek_v32 glm_moe_dsa axk2 dots3_note dots3_note_text glm5_next glm5_next_text hy_v4 "
     "hy_v4_vl hy_v4_vl_text",
-    "every layer has a shape of its own": "nemotron-nas deci openelm",
     "its compressed attention caches are not published as fields": "deepseek_v4",
     _RECURRENT: "rwkv rwkv5 rwkv6 rwkv7 rwkv6qwen2 xlstm zamba zamba2 plamo2 hymba bailing_hybrid "
     "bailing_moe_linear bailing_moe_v2_5 mega stripedhyena retnet phi4flash",

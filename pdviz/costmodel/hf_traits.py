@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from pdviz.costmodel.architecture import Attention
+from pdviz.costmodel.architecture import Attention, Run
 from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_LAYERS, MOST_TOKENS, Fields, shown
 
 Switch = bool | Callable[[Fields], bool]
@@ -78,10 +78,10 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     further ones of a layer. ``heads`` and ``window`` are the names of those fields. ``beside`` is a
     mixer with a fixed state that runs beside attention in the same layer. ``even`` names fields that
     may list one value for each layer, all of them equal. ``check`` raises where the file asks for
-    something that is not modelled.
+    something that is not modelled. ``stack`` builds layers that have a shape of their own each.
     """
 
-    tied: bool = False
+    tied: Switch = False
     norm: str | Callable[[Fields], str] = "rms"
     norms: int | Callable[[Fields], int] = 2
     final_norm: Switch = True
@@ -106,6 +106,7 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     positions: Callable[[Fields], int] | None = None
     mixers: Mixers | None = None
     layers: Callable[[Fields], int] | None = None
+    stack: Callable[[Fields, int], tuple[Run, ...]] | None = None
     attention: Own | None = None
     recurrent: Recurrent | None = None
     beside: Recurrent | None = None

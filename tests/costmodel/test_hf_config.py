@@ -398,7 +398,6 @@ def test_that_an_unknown_family_with_layers_of_another_kind_is_refused(field: st
         ("t5", "it has an encoder"),
         ("bert", "it is an encoder"),
         ("zamba2", "recurrent layers"),
-        ("nemotron-nas", "a shape of its own"),
     ],
 )
 def test_that_a_family_that_is_not_modelled_is_refused_with_the_reason(family: str, reason: str):
@@ -425,7 +424,7 @@ BAD = [
     (
         {"hidden_size": None},
         "config.json: hidden_size is missing, expected a positive whole number "
-        "(also spelled n_embd, d_model, n_embed)",
+        "(also spelled n_embd, d_model, n_embed, model_dim)",
     ),
     ({"vocab_size": None}, "config.json: vocab_size is missing, expected a positive whole number"),
     (

@@ -161,7 +161,6 @@ def test_that_a_contradiction_is_one_sentence_that_names_the_field(
         ("llada", "by diffusion"),
         ("moshi", "codes of an audio codec"),
         ("minicpmv", "does not say which language model"),
-        ("openelm", "a shape of its own"),
         ("ernie4_5_moe_vl", "experts of their own"),
     ],
 )
@@ -176,3 +175,104 @@ def test_that_a_family_that_would_be_wrong_is_refused_with_the_reason(family: st
 def test_that_a_class_that_writes_no_text_is_refused(name: str):
     with pytest.raises(InputError, match=f'^config.json: architectures says "{name}": '):
         read_config({**LLAMA, "architectures": [name]}, "classifier")
+
+
+# --- shapes of their own, files inside files -------------------------------------------------------
+
+
+def test_that_openelm_s_layers_differ():
+    """apple/OpenELM-270M: 271,527,168 parameters published."""
+    config = {
+        "model_type": "openelm",
+        "model_dim": 1280,
+        "head_dim": 64,
+        "num_transformer_layers": 16,
+        "vocab_size": 32000,
+        "num_query_heads": [12] * 5 + [16] * 7 + [20] * 4,
+        "num_kv_heads": [3] * 5 + [4] * 7 + [5] * 4,
+        "ffn_multipliers": [
+            0.5, 0.73, 0.97, 1.2, 1.43, 1.67, 1.9, 2.13, 2.37, 2.6, 2.83, 3.07, 3.3, 3.53, 3.77, 4.0,
+        ],
+        "ffn_dim_divisor": 256,
+        "share_input_output_layers": True,
+    }  # fmt: skip
+    found = read_config(config, "OpenELM 270M")
+    assert found.parameters == 271_527_168
+    assert growth(found, 0) == 2 * 2 * 64 * (5 * 3 + 7 * 4 + 4 * 5)
+    for field in ("num_query_heads", "num_kv_heads", "ffn_multipliers", "ffn_dim_divisor"):
+        with pytest.raises(InputError, match=field):
+            read_config({**config, field: None}, "OpenELM 270M")
+
+
+def searched(*blocks: tuple[int | None, float | None]) -> dict[str, Any]:
+    """A searched Nemotron whose blocks have (heads a group, MLP factor); None does without."""
+    return {
+        "model_type": "nemotron-nas",
+        "hidden_size": 8192,
+        "num_attention_heads": 64,
+        "num_hidden_layers": len(blocks),
+        "vocab_size": 128256,
+        "tie_word_embeddings": False,
+        "intermediate_size": None,
+        "num_key_value_heads": None,
+        "block_configs": [
+            {
+                "attention": {"n_heads_in_group": group, "no_op": group is None},
+                "ffn": {"ffn_mult": factor, "no_op": factor is None},
+            }
+            for group, factor in blocks
+        ],
+    }
+
+
+def test_that_searched_blocks_count_as_the_llama_they_came_from():
+    """80 blocks of 8 heads a group and a factor of 5.25 are Llama 3.1 70B."""
+    assert read_config(searched(*[(8, 5.25)] * 80), "x").parameters == 70_553_706_496
+
+
+def test_that_a_searched_block_may_do_without_attention_or_mlp():
+    found = read_config(searched((8, 5.25), (None, 2.625), (16, None)), "x")
+    attention = 8192 * (8192 + 2 * 8 * 128) + 8192**2 + 8192
+    small = attention - 2 * 8192 * 4 * 128
+    mlps = 3 * 8192 * (28672 + 14336) + 2 * 8192
+    assert found.parameters == 2 * 8192 * 128256 + 8192 + attention + small + mlps
+    assert growth(found, 0) == 2 * 2 * 128 * (8 + 4)
+    assert [run.count for run in found.runs] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("block", "sentence"),
+    [
+        (5, r"block_configs\[0\] must be an object, got 5"),
+        ({"attention": {"no_op": True}}, r"block_configs\[0\].ffn must be an object, got null"),
+        (
+            {"attention": {"n_heads_in_group": 7}, "ffn": {"ffn_mult": 1}},
+            r"block_configs\[0\].attention.n_heads_in_group must divide the 64 heads, got 7",
+        ),
+        (
+            {"attention": {"n_heads_in_group": 8}, "ffn": {"ffn_mult": -1}},
+            r"block_configs\[0\].ffn.ffn_mult must be a positive number, got -1",
+        ),
+        (
+            {"attention": {"replace_with_linear": True}, "ffn": {"ffn_mult": 1}},
+            r"block_configs\[0\].attention.replace_with_linear must be absent",
+        ),
+    ],
+)
+def test_that_a_bad_block_is_named(block: object, sentence: str):
+    with pytest.raises(InputError, match=sentence):
+        read_config({**searched((8, 5.25)), "block_configs": [block]}, "x")
+
+
+def test_that_sizes_that_a_nested_file_leaves_to_its_class_are_said():
+    for name, field in (("LLaVA-1.5-7B", "hidden_size"), ("Pixtral-12B", "num_key_value_heads")):
+        notes = read_config(FURTHER[name]["config"], name).notes
+        assert any(note.startswith(f"text_config.{field} is not in the file; ") for note in notes), name
+    with pytest.raises(InputError, match="hidden_size is missing"):
+        read_config({"model_type": "llama", "vocab_size": 32064}, "no such defaults in a file of its own")
+
+
+def test_that_a_thinker_s_language_model_is_found():
+    inner = {**LLAMA, "model_type": "qwen2_5_omni_text"}
+    config = {"model_type": "qwen2_5_omni", "thinker_config": {"text_config": inner, "audio_config": {}}}
+    assert read_config(config, "omni").parameters == 8_030_261_248 + 32 * 6144
