@@ -138,12 +138,17 @@ def _joined(attention: Attention, mixer: Attention) -> Attention:
 
 
 def mimo_v2(fields: Fields, hidden: int, kind: str) -> Attention:
-    """MiMo-V2: windowed layers have heads of their own, values are narrower than keys, sinks by kind."""
-    prefix = "swa_" if kind == "sliding" else ""
+    """MiMo-V2: windowed layers have heads of their own, values are narrower than keys, sinks by kind.
+
+    Files of transformers 5 list ``layer_types`` and leave the windowed layers' heads out: twice the KV heads.
+    """
+    shared = fields.has("layer_types") and not fields.has("swa_num_key_value_heads")
+    prefix = "swa_" if kind == "sliding" and not shared else ""
     heads = fields.count(prefix + "num_attention_heads", most=MOST_HEADS)
     kv_heads = fields.count(prefix + "num_key_value_heads", most=MOST_HEADS)
+    kv_heads *= 2 if shared and kind == "sliding" else 1
     width, value = fields.count(prefix + "head_dim"), fields.count(prefix + "v_head_dim")
-    sinks = f"add_{'swa' if prefix else 'full'}_attention_sink_bias"
+    sinks = f"add_{'swa' if kind == 'sliding' else 'full'}_attention_sink_bias"
     bias = fields.flag("attention_bias", False)
     return Attention(
         kind="full",
@@ -156,7 +161,7 @@ def mimo_v2(fields: Fields, hidden: int, kind: str) -> Attention:
             Matrix("attention output", heads * value, hidden),
         ),
         cache_elements=kv_heads * (width + value),
-        vectors=heads if fields.flag(sinks, bool(prefix)) else 0,
+        vectors=heads if fields.flag(sinks, kind == "sliding") else 0,
     )
 
 

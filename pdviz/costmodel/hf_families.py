@@ -29,6 +29,7 @@ _SAME = {
     "emu3": "llama",
     "emu3_text_model": "llama",
     "granite4_vision_text": "llama",
+    "apertus1p5_text": "apertus",
     "hunyuan_vl_text": "hunyuan_v1_dense",
     "ministral": "mistral",
     "minimax_m1": "minimax_text_01",

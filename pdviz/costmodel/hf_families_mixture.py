@@ -20,6 +20,7 @@ from pdviz.costmodel.hf_bases import (
     both,
     latent,
     llama,
+    plain_llama,
     qwen3,
 )
 from pdviz.costmodel.hf_traits import (
@@ -34,6 +35,7 @@ from pdviz.costmodel.hf_traits import (
     full,
     interleaved,
     shared_count,
+    shared_if_said,
     shared_width,
     upper_windowed,
     when,
@@ -177,6 +179,8 @@ MIXTURE: dict[str, Family] = {
         mixture=Mixture(shared=shared_width("shared_expert_intermediate_size"), correction=True),
         defaults=both(HEAD_128, sliding_window=513),
     ),
+    "aria_text": plain_llama(mixture=Mixture(width=("intermediate_size",), shared=shared_count)),
+    "aria_moe_lm": plain_llama(mixture=Mixture(shared=shared_count)),
     # MiniMax, MiMo, Hunyuan
     "minimax_m2": Family(
         qk_norm=when("use_qk_norm", True, "heads"),
@@ -186,7 +190,7 @@ MIXTURE: dict[str, Family] = {
     "mimo_v2_flash": Family(
         mixers=rules.mimo_v2_mixers,
         attention=mimo_v2,
-        mixture=CORRECTED,
+        mixture=Mixture(shared=shared_if_said, sparse=after_dense, correction=True),
         left_out=("multi-token prediction modules",),
     ),
     "hunyuan_v1_moe": llama(

@@ -10,16 +10,16 @@ import re
 
 from pdviz.costmodel.hf_attention import KV_HEADS
 from pdviz.costmodel.hf_fields import MOST_HEADS, Fields, plain, shown
+from pdviz.costmodel.hf_rules import noaux
 from pdviz.costmodel.hf_traits import (
     EXPERTS,
     HEADS,
-    SHARED,
     WIDTH,
     Family,
     Mixture,
     after_dense,
     flag,
-    shared_count,
+    shared_if_said,
     shared_width,
     stepped,
     window_tokens,
@@ -34,18 +34,17 @@ _OTHER_LAYERS = (
 _HARMLESS = (
     r"token|_id$|_ids$|eps|rope|rotary|theta|std|range|drop|version|temperature|scal|max_|min_|top_k|top_p|"
     r"beam|loss|coef|norm_topk|factor|n_group|topk_group|pretraining|label|hash|base|length|size_per|"
-    r"architectures|act|cap|multiplier|init"
+    r"architectures|act|cap|multiplier|init|cache|^output_|^return_|^tie_|^is_decoder|remote|^torchscript"
 )
+#: Activations of MLPs that have no gate as a rule.
+_UNGATED = ("relu", "relu2", "squared_relu", "gelu_new", "gelu_fast", "quick_gelu")
+_ACTIVATIONS = ("hidden_act", "hidden_activation", "activation_function", "mlp_hidden_act")
 
 
 def _windows(fields: Fields, layers: int) -> list[str]:
     if window_tokens(fields) is None or fields.flag("use_sliding_window", False) is False:
         return ["full"] * layers
     return ["sliding"] * layers
-
-
-def _shared(fields: Fields, width: int) -> int:
-    return shared_count(fields, width) if fields.has(*SHARED) else 0
 
 
 def _sparse(fields: Fields, layers: int) -> list[bool]:
@@ -60,8 +59,9 @@ def _mixture(fields: Fields) -> Mixture | None:
     own = fields.has("shared_expert_intermediate_size")
     return Mixture(
         width=("moe_intermediate_size",) if fields.has("moe_intermediate_size") else WIDTH,
-        shared=shared_width("shared_expert_intermediate_size") if own else _shared,
+        shared=shared_width("shared_expert_intermediate_size") if own else shared_if_said,
         sparse=stepped if fields.has("decoder_sparse_step") else _sparse,
+        correction=noaux,
     )
 
 
@@ -73,20 +73,34 @@ def llama_like(fields: Fields, kind: str, tying_is_said: bool) -> Family:
             f"family {shown(kind)} is not known, and {fields.label(plain(strange[0]))} speaks of parts "
             "that a Llama-like model has not"
         )
+    for name in _ACTIVATIONS:
+        if fields.raw(name) in _UNGATED:
+            raise fields.error(
+                f"family {shown(kind)} is not known, and {fields.label(name)} {shown(fields.raw(name))} "
+                "leaves open whether its MLP has a gate"
+            )
     fields.count(*HEADS, most=MOST_HEADS)
     if not fields.has("kv_lora_rank"):
         fields.count(*KV_HEADS, most=MOST_HEADS)
     biases = [n for n in ("attention_bias", "qkv_bias", "use_qkv_bias", "add_qkv_bias") if fields.has(n)]
     bias = biases[0] if biases else "attention_bias"
     norms = [n for n in ("use_qk_norm", "qk_norm", "qk_layernorm") if fields.raw(n) is True]
-    said = [f"QK norms as {norms[0]} says"] if norms else ["no QK norms"]
+    shifts = [n for n in fields.names() if re.search(r"layer_?norm_?eps", n)]
+    rms = not shifts or any("rms" in n for n in fields.names())
+    said = ["RMS norms" if rms else f"norms with scale and shift as {plain(shifts[0])} suggests"]
+    said.append(f"QK norms as {norms[0]} says" if norms else "no QK norms")
     said.append(f"attention biases as {bias} says" if biases else "no attention biases")
     if not tying_is_said:
         said.append("head tied to the embedding, as Hugging Face assumes where a file does not say")
+    if fields.has(*EXPERTS) and not fields.has("moe_intermediate_size"):
+        said.append("experts as wide as intermediate_size")
+    if fields.has(*EXPERTS) and not fields.has("moe_intermediate_size"):
+        said.append("experts as wide as intermediate_size")
     if window_tokens(fields) is not None and not fields.has("use_sliding_window", "layer_types"):
         said.append("sliding_window left aside")
     return Family(
         tied=True,
+        norm="rms" if rms else "layer",
         qkv_bias=flag(bias, False),
         output_bias=flag("attention_bias", False),
         mlp_bias=flag("mlp_bias", False),
@@ -95,19 +109,18 @@ def llama_like(fields: Fields, kind: str, tying_is_said: bool) -> Family:
         mixers=_windows,
         mixture=_mixture,
         notes=(
-            f"Family {shown(kind)} is not known: read as a Llama-like model (gated MLP, RMS norms, "
-            f"{', '.join(said)}).",
+            f"Family {shown(kind)} is not known: read as a Llama-like model (gated MLP, {', '.join(said)}).",
         ),
     )
 
 
 def not_understood(fields: Fields) -> list[str]:
-    """Numbers and lists in the file that were not asked for and may matter."""
+    """Numbers, lists and switches that are on, in the file but not asked for, that may matter."""
     return sorted(
         plain(name)
         for name in fields.names()
         if name not in fields.asked
         and not re.search(_HARMLESS, name)
         and not name.startswith("_")
-        and type(fields.raw(name)) in (int, list)
+        and (type(fields.raw(name)) in (int, list) or fields.raw(name) is True)
     )

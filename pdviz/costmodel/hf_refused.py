@@ -31,6 +31,8 @@ _REASONS = {
     "its attention is factorised in a way that is not modelled": "step3_vl step3_text step3",
     "its config.json does not say which language model it holds": "minicpmv minicpmo",
     "it reads bytes in patches of changing length": "blt",
+    "its fields do not tell all parts of its layers": "beam flint muse_glimmer muse_glimmer_text muse_spark "
+    "muse_spark_text molmo molmo2 molmo2_text chameleon cohere_compass cohere_compass_text",
     "its layers run in loops": "hrm_text ouro dory lara_mini",
     _DIFFUSION: "llada llada2_moe dream Dream sdar diffusion_gemma",
     _SPEECH: "moshi musicgen musicgen_melody csm dia kyutai_speech_to_text bark",

@@ -261,6 +261,11 @@ def shared_count(fields: Fields, width: int) -> int:
     return width * fields.number(*SHARED, default=0, most=MOST_EXPERTS)
 
 
+def shared_if_said(fields: Fields, width: int) -> int:
+    """Shared experts as in ``shared_count``; none where the file is silent."""
+    return shared_count(fields, width) if fields.has(*SHARED) else 0
+
+
 def shared_width(name: str) -> Callable[[Fields, int], int]:
     """A shared expert of its own width; none where the field is 0."""
 

@@ -276,3 +276,36 @@ def test_that_a_thinker_s_language_model_is_found():
     inner = {**LLAMA, "model_type": "qwen2_5_omni_text"}
     config = {"model_type": "qwen2_5_omni", "thinker_config": {"text_config": inner, "audio_config": {}}}
     assert read_config(config, "omni").parameters == 8_030_261_248 + 32 * 6144
+
+
+# --- families that are not known -------------------------------------------------------------------
+
+
+def unknown(**changes: Any) -> Architecture:
+    """A Llama of an unknown family."""
+    return read_config({**LLAMA, "model_type": "brand_new", **changes}, "unknown")
+
+
+@pytest.mark.parametrize("name", ["hidden_act", "activation_function"])
+def test_that_an_unknown_family_whose_mlp_may_have_no_gate_is_refused(name: str):
+    with pytest.raises(InputError, match=f'"brand_new" is not known, and {name} "relu2" leaves open'):
+        unknown(**{name: "relu2"})
+
+
+def test_that_an_unknown_family_s_norms_are_those_that_its_epsilon_is_named_for():
+    plain, shifted = unknown(rms_norm_eps=1e-5), unknown(layer_norm_eps=1e-5)
+    assert shifted.parameters - plain.parameters == (2 * 32 + 1) * 4096
+    assert "RMS norms" in plain.notes[0]
+    assert "norms with scale and shift as layer_norm_eps suggests" in shifted.notes[0]
+
+
+def test_that_switches_that_were_left_aside_are_named():
+    assert "use_sandwich_norm" in unknown(use_sandwich_norm=True).notes[1]
+    assert len(unknown(use_sandwich_norm=False, use_cache=True).notes) == 1
+
+
+def test_that_an_unknown_family_s_expert_bias_and_width_are_said():
+    mixture = {"num_experts": 8, "num_experts_per_tok": 2}
+    plain, ranked = unknown(**mixture), unknown(**mixture, topk_method="noaux_tc")
+    assert ranked.parameters - plain.parameters == 32 * 8
+    assert "experts as wide as intermediate_size" in plain.notes[0]
