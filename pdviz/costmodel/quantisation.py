@@ -1,12 +1,13 @@
 """How a checkpoint's weights are stored: ``quantization_config`` read into a small description.
 
-Methods: fp8 (DeepSeek, Qwen, MiniMax), compressed-tensors (llm-compressor), modelopt (NVFP4 and FP8),
-awq, gptq, bitsandbytes and mxfp4 (gpt-oss). Anything else is refused by name.
+Methods: fp8 (DeepSeek, Qwen, MiniMax), fbgemm_fp8 (Llama), compressed-tensors (llm-compressor), modelopt
+(NVFP4 and FP8), awq, gptq, bitsandbytes, bitnet and mxfp4 (gpt-oss). Anything else is refused by name.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import msgspec
 
@@ -118,7 +119,8 @@ _WITH_HEAD = ("embedding", "router", "head")
 
 
 def _fp8(fields: Fields) -> Quantisation:
-    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    names = "ignored_layers" if fields.has("ignored_layers") else "modules_to_not_convert"
+    kept = _kept(fields, names, _WITH_HEAD)
     block = fields.entries("weight_block_size")
     if block is None:
         return Quantisation("fp8", 8, rows=0, scale_bits=32, format="fp", kept=kept)
@@ -128,6 +130,24 @@ def _fp8(fields: Fields) -> Quantisation:
         )
     rows, group = (side for side in block if isinstance(side, int))
     return Quantisation("fp8", 8, group=group, rows=rows, scale_bits=32, format="fp", kept=kept)
+
+
+def _fbgemm(fields: Fields) -> Quantisation:
+    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    return Quantisation("fbgemm_fp8", 8, scale_bits=32, format="fp", kept=kept)
+
+
+def _bitnet(fields: Fields) -> Quantisation | None:
+    """Ternary weights, four in a byte with one scale a matrix; None where they are made while loading."""
+    mode = fields.text("quantization_mode") or "offline"
+    if mode not in ("offline", "online"):
+        raise fields.error(
+            f"{fields.label('quantization_mode')} must be offline or online, got {shown(mode)}"
+        )
+    if mode == "online":
+        return None
+    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    return Quantisation("bitnet", 2, rows=0, kept=kept, weight_only=True)
 
 
 def _bits(fields: Fields, *names: str, allowed: tuple[int, ...]) -> int:
@@ -244,7 +264,15 @@ def read_quantisation(fields: Fields) -> Quantisation | None:
     method = inner.text("quant_method")
     if method is None:
         raise inner.error(f"{inner.label('quant_method')} is missing, expected a method such as fp8 or awq")
-    simple = {"fp8": _fp8, "awq": _awq, "gptq": _gptq, "bitsandbytes": _bitsandbytes, "mxfp4": _mxfp4}
+    simple: dict[str, Callable[[Fields], Quantisation | None]] = {
+        "fp8": _fp8,
+        "fbgemm_fp8": _fbgemm,
+        "awq": _awq,
+        "gptq": _gptq,
+        "bitsandbytes": _bitsandbytes,
+        "bitnet": _bitnet,
+        "mxfp4": _mxfp4,
+    }
     if method in simple:
         return simple[method](inner)
     if method in ("compressed-tensors", "modelopt"):

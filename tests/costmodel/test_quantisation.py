@@ -139,6 +139,8 @@ def test_that_kimi_k2_5_has_only_its_routed_experts_in_four_bits():
         ),
         ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "bitsandbytes int8, one scale a row"),
         ({"quant_method": "mxfp4"}, "mxfp4 fp4, groups of 32"),
+        ({"quant_method": "fbgemm_fp8"}, "fbgemm_fp8 fp8, one scale a row"),
+        ({"quant_method": "bitnet", "linear_class": "autobitlinear"}, "bitnet int2, one scale a matrix"),
         (groups(), "compressed-tensors int4, groups of 128"),
         (groups(num_bits=8, type="float", strategy="channel"), "compressed-tensors fp8, one scale a row"),
         (groups(num_bits=8, type="float", strategy="tensor"), "compressed-tensors fp8, one scale a matrix"),
@@ -171,6 +173,8 @@ def test_that_a_format_is_read_and_named(config: dict[str, Any], expected: str):
         ({**FP8, "weight_block_size": [0, 128]}, "weight_block_size must be two whole numbers, got [0, 128]"),
         ({**FP8, "modules_to_not_convert": [3]}, "modules_to_not_convert must hold module names, got 3"),
         ({"quant_method": "bitsandbytes"}, "exactly one must be true"),
+        ({"quant_method": "bitnet", "quantization_mode": 1}, "quantization_mode must be a string, got 1"),
+        ({"quant_method": "bitnet", "quantization_mode": "x"}, "must be offline or online, got "),
         ({"quant_method": "modelopt", "quant_algo": "MIXED"}, 'quant_algo must be FP8 or NVFP4, got "MIXED"'),
         (groups(strategy="magic"), 'weights.strategy "magic" is not known'),
         (groups(type="complex"), 'weights.type must be int or float, got "complex"'),
@@ -220,6 +224,20 @@ def test_that_single_layers_and_modules_can_stay_at_16_bit():
     assert one - everything == layer - layer // 128**2 * 4
     down = {**FP8, "modules_to_not_convert": ["model.layers.5.mlp.down_proj"]}
     assert stored_bytes(stored_as("llama-3.1-8b", down)).total - everything == 4096 * 14336 * (1 - 4 / 128**2)
+
+
+def test_that_bitnet_weights_that_are_made_while_loading_are_stored_wide():
+    assert (
+        stored_as("llama-3.1-8b", {"quant_method": "bitnet", "quantization_mode": "online"}).quantisation
+        is None
+    )
+
+
+def test_that_layers_that_fp8_files_ignore_stay_at_16_bit():
+    config = {"quant_method": "fp8", "activation_scheme": "static", "ignored_layers": ["model.layers.0.mlp"]}
+    found = stored_as("llama-3.1-8b", config).quantisation
+    assert found is not None
+    assert Kept("dense", 0) in found.kept or Kept("feed_forward", 0) in found.kept
 
 
 def test_that_a_block_over_the_edge_is_a_whole_block():
