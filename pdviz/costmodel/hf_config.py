@@ -20,6 +20,7 @@ from pdviz.costmodel.quantisation import read_quantisation
 from pdviz.errors import InputError
 
 _NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
+_DEEPEST = 4
 _CONTEXT = (
     "max_position_embeddings",
     "n_positions",
@@ -38,10 +39,13 @@ _BESIDE = {
 
 def _language_model(outer: Fields) -> Fields:
     """The object that describes the language model."""
-    for name in _NESTS:
-        if outer.has(name):
-            return _language_model(outer.child(name))
-    return outer
+    here = outer
+    for _ in range(_DEEPEST):
+        name = next((name for name in _NESTS if here.has(name)), None)
+        if name is None:
+            return here
+        here = here.child(name)
+    raise outer.error(f"{here.label('text_config')} lies deeper than {_DEEPEST} objects")
 
 
 def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:

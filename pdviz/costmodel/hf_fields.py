@@ -108,6 +108,10 @@ class Fields:
         """The fields that hold something other than null."""
         return tuple(n for n, value in self._values.items() if isinstance(n, str) and value is not None)
 
+    def items(self) -> tuple[tuple[str, object], ...]:
+        """Names, whatever dots they hold, and values."""
+        return tuple((n, value) for n, value in self._values.items() if isinstance(n, str))
+
     def nested(self, inner: Fields) -> bool:
         """Whether ``inner`` is an object within this one."""
         return len(inner._inside) > len(self._inside)

@@ -1,7 +1,7 @@
 """How a checkpoint's weights are stored: ``quantization_config`` read into a small description.
 
 Methods: fp8 (DeepSeek, Qwen, MiniMax), fbgemm_fp8 (Llama), compressed-tensors (llm-compressor), modelopt
-(NVFP4 and FP8), awq, gptq, bitsandbytes, bitnet and mxfp4 (gpt-oss). Anything else is refused by name.
+(NVFP4 and FP8), awq, gptq, bitsandbytes, bitnet, mlx and mxfp4 (gpt-oss). Anything else is refused by name.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from pdviz.costmodel.hf_fields import Fields, shown
+from pdviz.costmodel.hf_fields import plain as plain_name
 
 #: Part of the model -> how modules of it are named in checkpoints (compiled when they are first needed).
 _PARTS = (
@@ -242,6 +243,26 @@ def _groups(fields: Fields, method: str) -> Quantisation:
     return next(iter(found))
 
 
+def _mlx(fields: Fields) -> Quantisation:
+    """MLX: a 16-bit scale and bias a group, embedding and head too; objects name single modules."""
+    bits = _bits(fields, "bits", allowed=(2, 3, 4, 5, 6, 8))
+    size = fields.count("group_size")
+    mode = fields.text("mode") or "affine"
+    if mode != "affine":
+        raise fields.error(f"{fields.label('mode')} {shown(mode)} is not modelled, expected affine")
+    plain: list[object] = []
+    for name, value in fields.items():
+        if value is False:
+            plain.append(name)
+        elif isinstance(value, dict) and (value.get("bits"), value.get("group_size")) != (bits, size):
+            raise fields.error(
+                f"{fields.label(plain_name(name))} has a format of its own, which is not modelled"
+            )
+    return Quantisation(
+        "mlx", bits, size, zero_bits=16, kept=kept_parts(plain, fields, "modules"), weight_only=True
+    )
+
+
 def _block(weights: Fields) -> tuple[int, int]:
     block = weights.entries("block_structure")
     if block is None or len(block) != 2:
@@ -257,7 +278,9 @@ def _block(weights: Fields) -> tuple[int, int]:
 
 
 def read_quantisation(fields: Fields) -> Quantisation | None:
-    """The description of ``quantization_config``; None where the file has none."""
+    """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none."""
+    if fields.has("quantization"):
+        return _mlx(fields.child("quantization"))
     if not fields.has("quantization_config"):
         return None
     inner = fields.child("quantization_config")

@@ -272,6 +272,14 @@ def test_that_sizes_that_a_nested_file_leaves_to_its_class_are_said():
         read_config({"model_type": "llama", "vocab_size": 32064}, "no such defaults in a file of its own")
 
 
+def test_that_objects_within_objects_end():
+    config: dict[str, Any] = dict(LLAMA)
+    for _ in range(300):
+        config = {"model_type": "vl", "text_config": config}
+    with pytest.raises(InputError, match="lies deeper than 4 objects"):
+        read_config(config, "deep")
+
+
 def test_that_a_thinker_s_language_model_is_found():
     inner = {**LLAMA, "model_type": "qwen2_5_omni_text"}
     config = {"model_type": "qwen2_5_omni", "thinker_config": {"text_config": inner, "audio_config": {}}}

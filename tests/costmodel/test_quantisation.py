@@ -226,6 +226,22 @@ def test_that_single_layers_and_modules_can_stay_at_16_bit():
     assert stored_bytes(stored_as("llama-3.1-8b", down)).total - everything == 4096 * 14336 * (1 - 4 / 128**2)
 
 
+def test_that_mlx_files_are_read_and_quantise_embedding_and_head_too():
+    """mlx-community/Meta-Llama-3-8B-Instruct-4bit: 4 bits and 32 more a group of 64 are 4.5 bits a weight."""
+    config = {k: v for k, v in configs()["llama-3.1-8b"].items() if k != "quantization_config"}
+    form = {"group_size": 64, "bits": 4}
+    found = read_config({**config, "quantization": form, "quantization_config": form}, "mlx")
+    matrices = found.dense_weights + found.table_weights
+    assert stored_bytes(found).total == matrices * 4.5 / 8 + 2 * found.vector_parameters
+    assert found.quantisation is not None
+    assert found.quantisation.title == "mlx int4, groups of 64"
+    plain = read_config({**config, "quantization": {**form, "lm_head": False}}, "mlx")
+    assert stored_bytes(plain).total - stored_bytes(found).total == 128256 * 4096 * (2 - 4.5 / 8)
+    own = {**form, "model.layers.0.mlp.gate": {"group_size": 64, "bits": 8}}
+    with pytest.raises(InputError, match=r"quantization.model.layers.0.mlp.gate has a format of its own"):
+        read_config({**config, "quantization": own}, "mlx")
+
+
 def test_that_bitnet_weights_that_are_made_while_loading_are_stored_wide():
     assert (
         stored_as("llama-3.1-8b", {"quant_method": "bitnet", "quantization_mode": "online"}).quantisation
