@@ -34,17 +34,19 @@ _BESIDE = {
     "vision_tower": "a vision tower and its projector",
     "visual": "a vision tower and its projector",
     "audio_config": "an audio tower",
+    "talker_config": "a second model that speaks",
 }
 
 
-def _language_model(outer: Fields) -> Fields:
-    """The object that describes the language model."""
-    here = outer
+def _language_model(outer: Fields) -> list[Fields]:
+    """The objects from the file itself down to the one that describes the language model."""
+    here, path = outer, [outer]
     for _ in range(_DEEPEST):
         name = next((name for name in _NESTS if here.has(name)), None)
         if name is None:
-            return here
+            return path
         here = here.child(name)
+        path.append(here)
     raise outer.error(f"{here.label('text_config')} lies deeper than {_DEEPEST} objects")
 
 
@@ -70,8 +72,9 @@ def _disagree(outer: Fields, inner: Fields, name: str) -> bool:
     return outer.has(name) and inner.has(name) and outer.raw(name) != inner.raw(name)
 
 
-def _left_out(outer: Fields, inner: Fields, family: Family) -> list[str]:
-    found = {text: None for name, text in _BESIDE.items() if outer.has(name)}
+def _left_out(path: list[Fields], inner: Fields, family: Family) -> list[str]:
+    outer = path[0]
+    found = {text: None for name, text in _BESIDE.items() if any(fields.has(name) for fields in path)}
     if not found and outer.nested(inner) and "ForConditionalGeneration" in shown(outer.raw("architectures")):
         found = {_BESIDE["vision_config"]: None}
     names = [*found, *family.left_out]
@@ -90,7 +93,8 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
     if not isinstance(config, Mapping):
         raise InputError(f"{where}: expected a JSON object, got {shown(config)}")
     outer = Fields(config, where)
-    inner = _language_model(outer)
+    path = _language_model(outer)
+    inner = path[-1]
     kind, family = _family(outer, inner)
     family.check(inner)
     defaults = family.defaults(inner) if callable(family.defaults) else family.defaults
@@ -117,7 +121,7 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
     context = None
     for spelling in _CONTEXT:
         context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
-    left_out = _left_out(outer, inner, family)
+    left_out = _left_out(path, inner, family)
     notes = [*family.notes, *inner.assumptions()]
     if outer.nested(inner) and _disagree(outer, inner, "tie_word_embeddings"):
         notes.append(f"The file contradicts itself: {inner.label('tie_word_embeddings')} is left aside.")

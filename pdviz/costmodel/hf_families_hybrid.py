@@ -20,6 +20,7 @@ from pdviz.costmodel.hf_traits import Family, Mixture, flag, shared_width
 
 _MAMBA: dict[str, Any] = {"norms": 1, "mixers": rules.all_recurrent, "blocks": rules.bare}
 _GRANITE_EXPERTS = Mixture(width=("intermediate_size",), shared=shared_width("shared_intermediate_size"))
+_JAMBA_EXPERTS = Mixture(width=("intermediate_size",), sparse=rules.jamba_sparse)
 _LFM2_EXPERTS = Mixture(sparse=rules.dense_first, correction=flag("use_expert_bias", True))
 
 
@@ -40,7 +41,7 @@ HYBRID: dict[str, Family] = {
     "jamba": Family(
         mixers=rules.jamba_mixers,
         recurrent=recurrent.jamba,
-        mixture=Mixture(width=("intermediate_size",), sparse=rules.jamba_sparse),
+        mixture=lambda fields: _JAMBA_EXPERTS if fields.count("num_experts") > 1 else None,
     ),
     "bamba": llama(mlp_bias=MLP_BIAS, mixers=rules.bamba_mixers, recurrent=recurrent.mamba2_beside),
     "granitemoehybrid": llama(

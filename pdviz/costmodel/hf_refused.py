@@ -15,7 +15,8 @@ _DIFFUSION = "it fills in text by diffusion, not token after token"
 _SPEECH = "it writes the codes of an audio codec, several at a time"
 
 _REASONS = {
-    _SHARED: "gemma3n gemma3n_text gemma4_unified gemma4_unified_text hunyuan",
+    _SHARED: "gemma3n gemma3n_text gemma4_unified gemma4_unified_text",
+    "its layers share KV caches": "hunyuan",
     "some layers attend to an image": "mllama mllama_text_model idefics evolla otter",
     _INDEXER: "deepseek_v32 glm_moe_dsa axk2 dots3_note dots3_note_text glm5_next glm5_next_text hy_v4 "
     "hy_v4_vl hy_v4_vl_text",
@@ -68,6 +69,8 @@ def refuse(fields: Fields, kind: str) -> None:
     """Raise where the family is known not to be modelled, or the fields say so."""
     if fields.raw("is_encoder_decoder") is True:
         raise fields.error(f"family {shown(kind)} is not modelled: {_BOTH}")
+    if fields.raw("use_bidirectional_attention") is True or fields.raw("is_causal") is False:
+        raise fields.error(f"family {shown(kind)} attends in both directions here: {_ENCODER}")
     if kind in REFUSED:
         raise fields.error(f"family {shown(kind)} is not modelled: {REFUSED[kind]}")
 

@@ -252,7 +252,7 @@ def afmoe_mixers(fields: Fields, layers: int) -> list[str]:
 
 def arctic_residual(fields: Fields, width: int) -> int:
     """Arctic's dense MLP beside the experts is as wide as the model."""
-    return fields.count("hidden_size") if fields.flag("parallel_attn_mlp_res", True) else 0
+    return fields.count("hidden_size") if fields.flag("parallel_attn_mlp_res", False) else 0
 
 
 def arctic_sparse(fields: Fields, layers: int) -> list[bool]:

@@ -92,6 +92,14 @@ def test_that_experts_of_granite_4_may_be_none():
     assert changed("Granite-4.0-H-Tiny").is_mixture
 
 
+def test_that_one_expert_of_jamba_is_a_plain_mlp():
+    """transformers 5.24.0: JambaMLP where ``num_experts`` is 1, without a router."""
+    one = changed("Jamba-1.5-Mini", num_experts=1, num_experts_per_tok=1)
+    assert not one.is_mixture
+    full = FURTHER["Jamba-1.5-Mini"]["parameters"]
+    assert full - one.parameters == 16 * (15 * 3 * 4096 * 14336 + 16 * 4096)
+
+
 # --- lists, ties, contradictions -------------------------------------------------------------------
 
 
@@ -175,6 +183,13 @@ def test_that_a_family_that_would_be_wrong_is_refused_with_the_reason(family: st
 def test_that_a_class_that_writes_no_text_is_refused(name: str):
     with pytest.raises(InputError, match=f'^config.json: architectures says "{name}": '):
         read_config({**LLAMA, "architectures": [name]}, "classifier")
+
+
+def test_that_a_model_that_attends_in_both_directions_is_refused():
+    for changes in ({"use_bidirectional_attention": True}, {"is_causal": False}):
+        with pytest.raises(InputError, match="attends in both directions here"):
+            read_config({**LLAMA, **changes}, "embedder")
+    assert read_config({**LLAMA, "use_bidirectional_attention": "vision"}, "vlm").parameters == 8_030_261_248
 
 
 # --- shapes of their own, files inside files -------------------------------------------------------
@@ -282,8 +297,14 @@ def test_that_objects_within_objects_end():
 
 def test_that_a_thinker_s_language_model_is_found():
     inner = {**LLAMA, "model_type": "qwen2_5_omni_text"}
-    config = {"model_type": "qwen2_5_omni", "thinker_config": {"text_config": inner, "audio_config": {}}}
-    assert read_config(config, "omni").parameters == 8_030_261_248 + 32 * 6144
+    config = {
+        "model_type": "qwen2_5_omni",
+        "thinker_config": {"text_config": inner, "audio_config": {}},
+        "talker_config": {"hidden_size": 896},
+    }
+    found = read_config(config, "omni")
+    assert found.parameters == 8_030_261_248 + 32 * 6144
+    assert found.left_out == ("an audio tower", "a second model that speaks")
 
 
 # --- families that are not known -------------------------------------------------------------------
