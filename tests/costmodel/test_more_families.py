@@ -307,6 +307,17 @@ def test_that_a_thinker_s_language_model_is_found():
     assert found.left_out == ("an audio tower", "a second model that speaks")
 
 
+def test_that_a_window_that_a_family_does_not_have_is_said():
+    for changes, said in (
+        ({}, False),
+        ({"use_sliding_window": False}, False),
+        ({"sliding_window": 4096}, True),
+    ):
+        found = read_config({**LLAMA, **changes}, "windowed")
+        assert growth(found, FAR) == growth(found, 0)
+        assert any("sliding_window is left aside" in note for note in found.notes) == said
+
+
 # --- families that are not known -------------------------------------------------------------------
 
 
