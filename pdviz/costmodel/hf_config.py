@@ -14,7 +14,7 @@ from pdviz.costmodel.hf_families import FAMILIES, NESTED
 from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
 from pdviz.costmodel.hf_generic import llama_like, not_understood
 from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
-from pdviz.costmodel.hf_refused import refuse, refuse_classes
+from pdviz.costmodel.hf_refused import bare_class, refuse, refuse_classes
 from pdviz.costmodel.hf_traits import Family, on, window_tokens
 from pdviz.costmodel.quantisation import read_quantisation
 from pdviz.errors import InputError
@@ -128,6 +128,8 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
     notes += [text for field, text in family.absent.items() if not inner.present(field)]
     if family.mixers is None and not inner.has("layer_types") and window_tokens(inner) is not None:
         notes.append(f"{inner.label('sliding_window')} is left aside: layers of this family have no window.")
+    if (bare := bare_class(outer)) is not None:
+        notes.append(f"{bare} is a class without a head: the head is counted all the same.")
     if kind not in FAMILIES and (strange := not_understood(inner)):
         notes.append(f"Fields that were left aside and may matter: {', '.join(strange)}.")
     if left_out:

@@ -51,7 +51,9 @@ DENSE: dict[str, Family] = {
     "minicpm": llama(kv_as_queries=True, tied=True),
     "arcee": plain_llama(gated=False),
     "smollm3": llama(tied=True, mixers=windowed, mlp_bias=MLP_BIAS),
-    "helium": llama(output_bias=False, mlp_bias=MLP_BIAS, defaults=HEAD_128),
+    "helium": llama(
+        output_bias=False, mlp_bias=MLP_BIAS, defaults=HEAD_128, check=rules.head_as_hidden_over_heads
+    ),
     "apertus": llama(kv_as_queries=True, gated=False, mlp_vectors=2, qk_norm="head"),
     "hunyuan_v1_dense": llama(kv_as_queries=True, qk_norm=when("use_qk_norm", True, "head")),
     "seed_oss": llama(

@@ -70,6 +70,7 @@ GPT: dict[str, Family] = {
         mlp_bias=unless("no_bias", True),
         kv_heads=rules.mpt_kv_heads,
         positions=rules.mpt_positions,
+        check=rules.four_times_as_wide,
     ),
     "falcon": _falcon(),
     "RefinedWebModel": _falcon(),

@@ -75,6 +75,15 @@ def refuse(fields: Fields, kind: str) -> None:
         raise fields.error(f"family {shown(kind)} is not modelled: {REFUSED[kind]}")
 
 
+def bare_class(fields: Fields) -> str | None:
+    """The class in ``architectures`` that is a model without a head; None where there is none."""
+    names = fields.raw("architectures")
+    for name in names if isinstance(names, list) else []:
+        if isinstance(name, str) and re.fullmatch(r"[A-Z]\w{1,40}(?<!LMHead)(?<!Chat)(?<!GLM)Model", name):
+            return name
+    return None
+
+
 def refuse_classes(fields: Fields) -> None:
     """Raise where ``architectures`` names classes that are no language models."""
     names = fields.raw("architectures")

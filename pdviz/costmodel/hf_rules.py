@@ -348,3 +348,23 @@ def no_shared_cache(fields: Fields) -> None:
         raise fields.error(
             f"{fields.label('use_cla')} must be false: layers that share caches are not modelled"
         )
+
+
+def head_as_hidden_over_heads(fields: Fields) -> None:
+    """Raise where heads together are not as wide as the model, which the class of Helium takes for granted."""
+    heads, width = (
+        fields.count("num_attention_heads", most=MOST_HEADS),
+        fields.count_or_none("head_dim") or 128,
+    )
+    if heads * width != fields.count("hidden_size"):
+        raise fields.error(
+            f"{fields.label('hidden_size')} must be that of {heads} heads of {width}, "
+            f"got {fields.count('hidden_size')}"
+        )
+
+
+def four_times_as_wide(fields: Fields) -> None:
+    """Raise where MPT's MLP is asked to be of another width, which its classes do not agree about."""
+    ratio = fields.raw("expansion_ratio")
+    if ratio not in (None, 4):
+        raise fields.error(f"{fields.label('expansion_ratio')} must be 4, got {shown(ratio)}")

@@ -136,6 +136,7 @@ def test_that_a_tied_head_keeps_its_bias():
         ("GPT-Neo-1.3B", {"attention_types": [["global", 12]]}, "attention_types must hold pairs of a list"),
         ("RecurrentGemma-2B", {"block_types": ["attn"]}, "block_types must list recurrent and attention"),
         ("Kimi-Linear-48B-A3B", {"linear_attn_config": {}}, "full_attn_layers and kda_layers must share"),
+        ("Helium-1-2B", {"head_dim": 64}, "hidden_size must be that of 16 heads of 64, got 2048"),
         ("LFM2-1.2B", {"full_attn_idxs": [16]}, "full_attn_idxs must list layers from 0 to 15, got 16"),
         (
             "LFM2-1.2B",
@@ -305,6 +306,13 @@ def test_that_a_thinker_s_language_model_is_found():
     found = read_config(config, "omni")
     assert found.parameters == 8_030_261_248 + 32 * 6144
     assert found.left_out == ("an audio tower", "a second model that speaks")
+
+
+def test_that_a_class_without_a_head_is_said():
+    said = read_config({**LLAMA, "architectures": ["MistralModel"]}, "embedder").notes
+    assert said == ("MistralModel is a class without a head: the head is counted all the same.",)
+    for name in ("LlamaForCausalLM", "GPT2LMHeadModel", "ChatGLMModel", "InternVLChatModel"):
+        assert read_config({**LLAMA, "architectures": [name]}, "with its head").notes == ()
 
 
 def test_that_a_window_that_a_family_does_not_have_is_said():
