@@ -351,11 +351,9 @@ def no_shared_cache(fields: Fields) -> None:
 
 
 def head_as_hidden_over_heads(fields: Fields) -> None:
-    """Raise where heads together are not as wide as the model, which the class of Helium takes for granted."""
-    heads, width = (
-        fields.count("num_attention_heads", most=MOST_HEADS),
-        fields.count_or_none("head_dim") or 128,
-    )
+    """Raise where heads together are not as wide as the model, as the class of Helium assumes."""
+    heads = fields.count("num_attention_heads", most=MOST_HEADS)
+    width = fields.count_or_none("head_dim") or 128
     if heads * width != fields.count("hidden_size"):
         raise fields.error(
             f"{fields.label('hidden_size')} must be that of {heads} heads of {width}, "
