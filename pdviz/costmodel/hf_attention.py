@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pdviz.costmodel.architecture import Attention, Matrix
-from pdviz.costmodel.hf_fields import MOST_HEADS, MOST_TOKENS, Fields
+from pdviz.costmodel.hf_fields import MOST_HEADS, MOST_TOKENS, Fields, shown
 from pdviz.costmodel.hf_traits import HEADS, Family, on
 
 KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "attn_config.kv_n_heads")
@@ -185,6 +185,57 @@ def gemma4(fields: Fields, hidden: int, kind: str) -> Attention:
         value_head_dim=width,
         matrices=(
             Matrix("qkv", hidden, (heads + (1 if shared else 2) * kv_heads) * width, bias),
+            Matrix("attention output", heads * width, hidden, bias),
+        ),
+        cache_elements=2 * kv_heads * width,
+        vectors=2 * width,
+    )
+
+
+def _heads_of_kind(fields: Fields, kind: str) -> int:
+    """Query heads of the layers of a kind, where ``num_attention_heads_per_layer`` lists them."""
+    name = "num_attention_heads_per_layer"
+    listed, words = fields.entries(name), fields.entries("layer_types") or []
+    if listed is None:
+        return fields.count("num_attention_heads", most=MOST_HEADS)
+    if len(listed) != len(words):
+        raise fields.error(
+            f"{fields.label(name)} must have one entry for each of layer_types, got {len(listed)}"
+        )
+    found = {shown(n): n for n, w in zip(listed, words, strict=True) if str(w).startswith(kind)}
+    heads = next(iter(found.values()), None)
+    if len(found) != 1 or type(heads) is not int or not 0 < heads <= MOST_HEADS:
+        raise fields.error(
+            f"{fields.label(name)} must be one positive number for all {kind} layers, got {', '.join(found)}"
+        )
+    return heads
+
+
+def laguna(fields: Fields, hidden: int, kind: str) -> Attention:
+    """Laguna: heads by kind of layer, QK norms, and a gate on each head (or each of its channels)."""
+    heads = _heads_of_kind(fields, kind)
+    kv_heads = fields.count("num_key_value_heads", most=MOST_HEADS)
+    if heads % kv_heads:
+        raise fields.error(
+            f"{fields.label('num_attention_heads_per_layer')} must be multiples of the {kv_heads} KV heads, "
+            f"got {heads}"
+        )
+    width = fields.count("head_dim")
+    gating = fields.raw("gating")
+    if gating not in (None, True, "per-head", "per-element"):
+        raise fields.error(
+            f"{fields.label('gating')} must be true, per-head or per-element, got {shown(gating)}"
+        )
+    bias = fields.flag("attention_bias", False)
+    return Attention(
+        kind="full",
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=width,
+        value_head_dim=width,
+        matrices=(
+            Matrix("qkv", hidden, (heads + 2 * kv_heads) * width, bias),
+            Matrix("attention gate", hidden, heads * (width if gating == "per-element" else 1)),
             Matrix("attention output", heads * width, hidden, bias),
         ),
         cache_elements=2 * kv_heads * width,

@@ -92,6 +92,14 @@ def latent(**traits: Any) -> Family:
     return llama(**{"latent": True, "mixture": CORRECTED, **traits})
 
 
+def unsaid(**others: str) -> dict[str, str]:
+    """Notes on switches that are off where the file is silent, while some published models have them on."""
+    return {
+        name: f"{name} is not in the file: read as false, the default of its class, though {models} it true."
+        for name, models in others.items()
+    }
+
+
 def both(default: dict[str, int], **more: int) -> dict[str, int]:
     """Class defaults, joined."""
     return {**default, **more}

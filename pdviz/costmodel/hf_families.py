@@ -45,6 +45,7 @@ _SAME = {
     "llama4_text": "llama4",
     "kimi_k2": "deepseek_v3",
     "kimi_vl": "deepseek_v3",
+    "kimi_k25": "deepseek_v3",
     "deepseek_vl_v2": "deepseek_v2",
     "glm4_moe_lite": "deepseek_v3",
     "qwen2_vl": "qwen2",

@@ -17,6 +17,7 @@ from pdviz.costmodel.hf_bases import (
     plain_llama,
     qwen2,
     qwen3,
+    unsaid,
 )
 from pdviz.costmodel.hf_traits import (
     Family,
@@ -117,13 +118,21 @@ DENSE: dict[str, Family] = {
         output_bias=flag("add_bias_linear", False),
         mlp_bias=flag("add_bias_linear", False),
         kv_heads=rules.chatglm_kv_heads,
+        absent=unsaid(
+            add_qkv_bias="all of ChatGLM2, ChatGLM3 and GLM-4 have", multi_query_attention="they have"
+        ),
     ),
     # OLMo, Command, InternLM, Baichuan, Orion
     "olmo": llama(kv_as_queries=True, norm="none"),
     "olmo2": llama(kv_as_queries=True, qk_norm="heads"),
     "olmo3": llama(kv_as_queries=True, qk_norm="heads", mixers=every(4), defaults={"sliding_window": 4096}),
     "cohere": llama(
-        kv_as_queries=True, tied=True, norm="scale", norms=1, qk_norm=when("use_qk_norm", False, "heads")
+        kv_as_queries=True,
+        tied=True,
+        norm="scale",
+        norms=1,
+        qk_norm=when("use_qk_norm", False, "heads"),
+        absent=unsaid(use_qk_norm="Command R+ has"),
     ),
     "cohere2": llama(
         kv_as_queries=True,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdviz.costmodel import hf_rules as rules
-from pdviz.costmodel.hf_bases import BIASED, MLP_BIAS, gpt, llama
+from pdviz.costmodel.hf_bases import BIASED, MLP_BIAS, gpt, llama, unsaid
 from pdviz.costmodel.hf_traits import Family, flag, unless, when, windowed
 
 _FALCON_BIAS = flag("bias", False)
@@ -91,6 +91,7 @@ GPT: dict[str, Family] = {
         norms=lambda fields: 1 if fields.flag("use_parallel_residual", False) else 2,
         qkv_bias=flag("use_qkv_bias", False),
         qk_norm=when("qk_layernorm", False, "heads"),
+        absent=unsaid(use_qkv_bias="StableLM 2 1.6B has"),
     ),
     "nemotron": llama(kv_as_queries=True, norm="layer", gated=False, mlp_bias=MLP_BIAS),
 }

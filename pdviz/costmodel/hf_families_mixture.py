@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pdviz.costmodel import hf_rules as rules
-from pdviz.costmodel.hf_attention import mimo_v2
+from pdviz.costmodel.hf_attention import laguna, mimo_v2
 from pdviz.costmodel.hf_bases import (
     AS_WIDE,
     BIAS,
@@ -22,6 +22,7 @@ from pdviz.costmodel.hf_bases import (
     llama,
     plain_llama,
     qwen3,
+    unsaid,
 )
 from pdviz.costmodel.hf_traits import (
     EXPERTS,
@@ -37,6 +38,7 @@ from pdviz.costmodel.hf_traits import (
     shared_count,
     shared_if_said,
     shared_width,
+    stepped,
     upper_windowed,
     when,
     windowed,
@@ -77,7 +79,13 @@ MIXTURE: dict[str, Family] = {
             sparse=rules.arctic_sparse,
         )
     ),
-    "phimoe": llama(norm="layer", head_bias=flag("lm_head_bias", False), mixers=windowed, mixture=AS_WIDE),
+    "phimoe": llama(
+        norm="layer",
+        head_bias=flag("lm_head_bias", False),
+        mixers=windowed,
+        mixture=AS_WIDE,
+        absent=unsaid(attention_bias="Phi-3.5-MoE has", lm_head_bias="Phi-3.5-MoE has"),
+    ),
     "olmoe": llama(kv_as_queries=True, qk_norm="heads", mixture=AS_WIDE),
     "flex_olmo": llama(kv_as_queries=True, qk_norm="heads", mixture=AS_WIDE),
     "llama4": llama(
@@ -134,7 +142,12 @@ MIXTURE: dict[str, Family] = {
         )
     ),
     "dots1": qwen3(mixture=CORRECTED),
-    "glm4_moe": Family(qkv_bias=BIAS, qk_norm=when("use_qk_norm", False, "head"), mixture=CORRECTED),
+    "glm4_moe": Family(
+        qkv_bias=BIAS,
+        qk_norm=when("use_qk_norm", False, "head"),
+        mixture=CORRECTED,
+        absent=unsaid(attention_bias="GLM-4.5 has", use_qk_norm="GLM-4.5 has"),
+    ),
     "glm4v_moe": Family(qkv_bias=BIASED, mixture=CORRECTED),
     "solar_open": Family(qkv_bias=BIAS, mixture=_SOLAR, defaults=HEAD_128),
     "sarvam_moe": llama(output_bias=False, qk_norm=when("use_qk_norm", True, "head"), mixture=CORRECTED),
@@ -157,6 +170,13 @@ MIXTURE: dict[str, Family] = {
         mixers=rules.afmoe_mixers,
         mixture=Mixture(shared=shared_count, sparse=rules.dense_first, correction=True),
         defaults=both(HEAD_128, sliding_window=1024),
+    ),
+    "laguna": Family(
+        attention=laguna,
+        mixture=Mixture(
+            sparse=stepped, shared=shared_width("shared_expert_intermediate_size"), correction=True
+        ),
+        defaults=HEAD_128,
     ),
     "cohere2_moe": llama(
         kv_as_queries=True,

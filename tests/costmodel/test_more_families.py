@@ -357,3 +357,33 @@ def test_that_an_unknown_family_s_expert_bias_and_width_are_said():
     plain, ranked = unknown(**mixture), unknown(**mixture, topk_method="noaux_tc")
     assert ranked.parameters - plain.parameters == 32 * 8
     assert "experts as wide as intermediate_size" in plain.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("Phi-3.5-MoE", "lm_head_bias"), ("Phi-3.5-MoE", "attention_bias"), ("StableLM-3B", "use_qkv_bias")],
+)
+def test_that_a_switch_that_published_models_set_is_said_where_the_file_is_silent(name: str, field: str):
+    assert changed(name).notes == ()
+    (note,) = changed(name, **{field: None}).notes
+    assert note.startswith(f"{field} is not in the file: read as false, the default of its class, though ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"gating": False}, "gating must be true, per-head or per-element, got false"),
+        ({"num_attention_heads_per_layer": [48] * 39}, "must have one entry for each of layer_types, got 39"),
+        (
+            {"num_attention_heads_per_layer": [48, 64, 64, 32] * 10},
+            "must be one positive number for all sliding",
+        ),
+        (
+            {"num_attention_heads_per_layer": [44, 64, 64, 64] * 10},
+            "must be multiples of the 8 KV heads, got 44",
+        ),
+    ],
+)
+def test_that_laguna_s_heads_are_checked(changes: dict[str, Any], sentence: str):
+    with pytest.raises(InputError, match=sentence):
+        changed("Laguna-XS.2", **changes)
