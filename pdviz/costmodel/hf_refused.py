@@ -42,7 +42,7 @@ _REASONS = {
     "speech-encoder-decoder vision-encoder-decoder trocr switch_transformers bigbird_pegasus florence2",
     _ENCODER: "bert albert roberta roberta-prelayernorm xlm-roberta xlm-roberta-xl camembert deberta "
     "deberta-v2 distilbert electra ernie ernie_m mpnet mobilebert squeezebert funnel longformer big_bird "
-    "nystromformer convbert roc_bert roformer rembert megatron-bert bert-generation data2vec-text xlm "
+    "nystromformer convbert new roc_bert roformer rembert megatron-bert bert-generation data2vec-text xlm "
     "flaubert xmod modernbert neobert nomic_bert eurobert jina_bert luke layoutlm layoutlmv3 lilt esm "
     "perceiver canine ibert fnet yoso mra nezha clip clip_text_model siglip siglip2 altclip vit deit "
     "beit swin dinov2 convnext resnet sam wav2vec2 hubert wavlm data2vec-audio",
@@ -53,7 +53,7 @@ _REASONS = {
 #: model_type -> why the family is not modelled.
 REFUSED = {kind: reason for reason, kinds in _REASONS.items() for kind in kinds.split()}
 
-#: Ends of class names in ``architectures`` that are no language models, and what they are.
+#: Ends of class names (patterns) in ``architectures`` that are no language models, and what they are.
 _CLASSES = {
     "MaskedLM": _ENCODER,
     "SequenceClassification": "this is a classifier, whose head writes no text",
@@ -61,6 +61,7 @@ _CLASSES = {
     "MultipleChoice": "this is a classifier, whose head writes no text",
     "QuestionAnswering": "this marks answers in a text and writes none",
     "RewardModel": "this is a reward model, whose head writes no text",
+    r"(Eagle|Medusa)\w*": "this drafts tokens for another model and is none of its own",
     "ImageClassification": "this is a classifier, whose head writes no text",
 }
 

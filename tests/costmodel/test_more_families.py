@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,13 @@ def test_that_a_family_that_would_be_wrong_is_refused_with_the_reason(family: st
 
 
 @pytest.mark.parametrize(
-    "name", ["BertForMaskedLM", "LlamaForSequenceClassification", "Qwen2ForTokenClassification"]
+    "name",
+    [
+        "BertForMaskedLM",
+        "LlamaForSequenceClassification",
+        "Qwen2ForTokenClassification",
+        "LlamaForCausalLMEagle3",
+    ],
 )
 def test_that_a_class_that_writes_no_text_is_refused(name: str):
     with pytest.raises(InputError, match=f'^config.json: architectures says "{name}": '):
@@ -387,3 +394,25 @@ def test_that_a_switch_that_published_models_set_is_said_where_the_file_is_silen
 def test_that_laguna_s_heads_are_checked(changes: dict[str, Any], sentence: str):
     with pytest.raises(InputError, match=sentence):
         changed("Laguna-XS.2", **changes)
+
+
+ODD = [None, True, 0, -1, 1, 7, 10**9, 10**30, 1.5, "128", "auto", [], [1] * 32, ["mamba"] * 8, {}, {"a": 1}]
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_that_a_damaged_file_of_a_further_family_is_read_or_refused(name: str):
+    chance = random.Random(name)
+    for _ in range(40):
+        config = copy.deepcopy(FURTHER[name]["config"])
+        inner = [value for value in config.values() if isinstance(value, dict) and value]
+        place = chance.choice(inner) if inner and chance.random() < 0.5 else config
+        place[chance.choice(sorted(place))] = chance.choice(ODD)
+        try:
+            found = read_config(config, "damaged")
+        except InputError as error:
+            assert str(error).startswith("config.json: ")
+            assert str(error).isprintable()
+            assert len(str(error)) < 500
+        else:
+            assert 0 < found.active_parameters <= found.parameters
+            assert sum(run.count for run in found.runs) == found.layers
