@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pdviz.costmodel.architecture import Architecture, Matrix
 from pdviz.costmodel.hf_families import FAMILIES, NESTED
 from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
-from pdviz.costmodel.hf_generic import llama_like, not_understood
+from pdviz.costmodel.hf_generic import contradicted, llama_like, not_understood, strange
 from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
 from pdviz.costmodel.hf_refused import bare_class, refuse, refuse_classes
 from pdviz.costmodel.hf_traits import Family, on, window_tokens
@@ -130,8 +130,9 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
         notes.append(f"{inner.label('sliding_window')} is left aside: layers of this family have no window.")
     if (bare := bare_class(outer)) is not None:
         notes.append(f"{bare} is a class without a head: the head is counted all the same.")
-    if kind not in FAMILIES and (strange := not_understood(inner)):
-        notes.append(f"Fields that were left aside and may matter: {', '.join(strange)}.")
+    notes += contradicted(inner, family)
+    if aside := strange(inner, family) if kind in FAMILIES else not_understood(inner):
+        notes.append(f"Fields that were left aside and may matter: {', '.join(aside)}.")
     if left_out:
         notes.append(f"Not counted, since a decode pass does not run it: {', '.join(left_out)}.")
     return Architecture(

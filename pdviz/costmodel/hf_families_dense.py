@@ -6,6 +6,7 @@ from pdviz.costmodel import hf_rules as rules
 from pdviz.costmodel import hf_stacks as stacks
 from pdviz.costmodel.hf_attention import gemma4
 from pdviz.costmodel.hf_bases import (
+    AS_WIDE,
     BIAS,
     BIASED,
     HEAD_128,
@@ -49,7 +50,11 @@ _GEMMA4_EXPERTS = Mixture(
 DENSE: dict[str, Family] = {
     # Llama and those that follow its class closely
     "llama": plain_llama(),
-    "minicpm": llama(kv_as_queries=True, tied=True),
+    "minicpm": llama(
+        kv_as_queries=True,
+        tied=True,
+        mixture=lambda fields: AS_WIDE if fields.number("num_experts", default=0) else None,
+    ),
     "arcee": plain_llama(gated=False),
     "smollm3": llama(tied=True, mixers=windowed, mlp_bias=MLP_BIAS),
     "helium": llama(

@@ -114,6 +114,33 @@ def llama_like(fields: Fields, kind: str, tying_is_said: bool) -> Family:
     )
 
 
+def strange(fields: Fields, family: Family) -> list[str]:
+    """Fields that speak of layers of another kind than a known family has and were not asked for."""
+    if family.recurrent is not None or family.beside is not None:
+        return []
+    return sorted(
+        plain(name)
+        for name in fields.names()
+        if name not in fields.asked and re.search(_OTHER_LAYERS, name) and fields.raw(name)
+    )
+
+
+def contradicted(fields: Fields, family: Family) -> list[str]:
+    """Sentences about experts or latents in the file that layers of a family do not have."""
+    found = []
+    if family.mixture is None and family.blocks is None:
+        found += [(name, "experts") for name in EXPERTS if _more_than(fields.raw(name), 1)]
+    if family.latent is False and _more_than(fields.raw("kv_lora_rank"), 0):
+        found.append(("kv_lora_rank", "latents"))
+    return [
+        f"{fields.label(name)} is left aside: layers of this family have no {what}." for name, what in found
+    ]
+
+
+def _more_than(value: object, least: int) -> bool:
+    return isinstance(value, int) and value > least
+
+
 def not_understood(fields: Fields) -> list[str]:
     """Numbers, lists and switches that are on, in the file but not asked for, that may matter."""
     return sorted(

@@ -70,8 +70,6 @@ def refuse(fields: Fields, kind: str) -> None:
     """Raise where the family is known not to be modelled, or the fields say so."""
     if fields.raw("is_encoder_decoder") is True:
         raise fields.error(f"family {shown(kind)} is not modelled: {_BOTH}")
-    if fields.raw("use_bidirectional_attention") is True or fields.raw("is_causal") is False:
-        raise fields.error(f"family {shown(kind)} attends in both directions here: {_ENCODER}")
     if kind in REFUSED:
         raise fields.error(f"family {shown(kind)} is not modelled: {REFUSED[kind]}")
 
@@ -86,7 +84,10 @@ def bare_class(fields: Fields) -> str | None:
 
 
 def refuse_classes(fields: Fields) -> None:
-    """Raise where ``architectures`` names classes that are no language models."""
+    """Raise where the file says that the whole model is no language model that goes token by token."""
+    for name, value in (("use_bidirectional_attention", True), ("is_causal", False)):
+        if fields.raw(name) is value:
+            raise fields.error(f"{fields.label(name)} is {shown(value)}: {_ENCODER}")
     names = fields.raw("architectures")
     for name in names if isinstance(names, list) else []:
         if not isinstance(name, str):

@@ -195,9 +195,13 @@ def test_that_a_class_that_writes_no_text_is_refused(name: str):
 
 def test_that_a_model_that_attends_in_both_directions_is_refused():
     for changes in ({"use_bidirectional_attention": True}, {"is_causal": False}):
-        with pytest.raises(InputError, match="attends in both directions here"):
+        with pytest.raises(
+            InputError, match=r"(use_bidirectional_attention is true|is_causal is false): it is an encoder"
+        ):
             read_config({**LLAMA, **changes}, "embedder")
     assert read_config({**LLAMA, "use_bidirectional_attention": "vision"}, "vlm").parameters == 8_030_261_248
+    prefix = {"model_type": "vlm", "text_config": {**LLAMA, "use_bidirectional_attention": True}}
+    assert read_config(prefix, "a prompt seen in both directions").parameters == 8_030_261_248
 
 
 # --- shapes of their own, files inside files -------------------------------------------------------
@@ -352,6 +356,37 @@ def test_that_an_unknown_family_s_norms_are_those_that_its_epsilon_is_named_for(
     assert shifted.parameters - plain.parameters == (2 * 32 + 1) * 4096
     assert "RMS norms" in plain.notes[0]
     assert "norms with scale and shift as layer_norm_eps suggests" in shifted.notes[0]
+
+
+def test_that_experts_and_latents_that_a_family_does_not_have_are_said():
+    for changes, said in (
+        (
+            {"num_experts": 8, "num_experts_per_tok": 2},
+            "num_experts is left aside: layers of this family have no ",
+        ),
+        ({"kv_lora_rank": 512}, "kv_lora_rank is left aside: layers of this family have no latents."),
+    ):
+        (note,) = read_config({**LLAMA, **changes}, "contradiction").notes
+        assert note.startswith(said)
+    for harmless in (
+        {"num_experts": 1},
+        {"num_experts": None, "kv_lora_rank": None},
+        {"num_local_experts": 0},
+    ):
+        found = read_config({**LLAMA, **harmless}, "dense")
+        assert (found.parameters, found.notes) == (8_030_261_248, ())
+
+
+def test_that_fields_of_other_layers_are_said_in_a_known_family_too():
+    (note,) = read_config({**LLAMA, "mamba_d_state": 16, "swa_head_dim": 0}, "odd").notes
+    assert note == "Fields that were left aside and may matter: mamba_d_state."
+
+
+def test_that_minicpm_may_have_experts():
+    dense = {**LLAMA, "model_type": "minicpm"}
+    experts = read_config({**dense, "num_experts": 8, "num_experts_per_tok": 2}, "MiniCPM MoE")
+    more = experts.parameters - read_config(dense, "MiniCPM").parameters
+    assert more == 32 * (7 * 3 * 4096 * 14336 + 8 * 4096)
 
 
 def test_that_switches_that_were_left_aside_are_named():
