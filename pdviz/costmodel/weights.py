@@ -70,7 +70,7 @@ def matrix_bytes(matrix: Matrix, stored: Quantisation, attention: Attention | No
     return -(-bits // 8)
 
 
-class _Counter:
+class Counter:
     """Bytes of matrices, those that stay at 16 bit told from the others."""
 
     def __init__(self, architecture: Architecture) -> None:
@@ -142,7 +142,7 @@ def stored_bytes(architecture: Architecture) -> StoredBytes:
     """The bytes of the weights as published: the file's tensors, else its quantisation, else its dtype."""
     if architecture.census is not None:
         return architecture.census.stored
-    counter = _Counter(architecture)
+    counter = Counter(architecture)
     others = architecture.vectors + architecture.positions
     others += sum(m.parameters for m in architecture.extra)
     dense, experts, first = others * counter.plain, 0, 0
