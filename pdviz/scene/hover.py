@@ -11,7 +11,10 @@ from pdviz.units import count, duration, percent, plural, si, significant, size
 
 
 class Hover(msgspec.Struct, frozen=True):
-    """A pass in words: a title and rows of (name, value)."""
+    """What is under the cursor in words: a title and rows of (name, value).
+
+    ``index`` is the number of a pass or of a layer, ``bound`` what limits a pass ("" for what is none).
+    """
 
     index: int
     title: str
