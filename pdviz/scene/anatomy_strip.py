@@ -20,6 +20,10 @@ LEAST_LAYER_PX = 3.0
 """Layers narrower than this are not told apart by a line."""
 
 
+LEAST_MARK_PX = 1.5
+"""Design pixels that what a run keeps is wide at least, however narrow its layers are."""
+
+
 class Piece(msgspec.Struct, frozen=True):
     """Weights as an area. ``is_read`` tells what a decode pass reads from what it leaves alone."""
 
@@ -142,10 +146,14 @@ class _Builder:
     def _separators(self, ends: list[float]) -> tuple[float, ...]:
         """Lines between layers that are wide enough for one, and at the ends of the stack."""
         found = [x for x in ends[1:3] if self.area.x < x < self.area.right]
+        was_wide = True
         for column in self.columns:
-            if column.layer_w >= LEAST_LAYER_PX:
+            is_wide = column.layer_w >= LEAST_LAYER_PX
+            if is_wide:
                 found += [column.x + i * column.layer_w for i in range(1, column.count)]
-            found.append(column.x)
+            if is_wide and was_wide:
+                found.append(column.x)
+            was_wide = is_wide
         return tuple(sorted(set(found)))
 
     def _kept(self) -> tuple[Kept, ...]:
@@ -157,8 +165,8 @@ class _Builder:
                 if self.most_kept and size_bytes > 0 and whole > 0:
                     high = max(self.lane.h * size_bytes / self.most_kept, 1.0)
                     bottom -= high
-                    box = Box(column.x, bottom, column.right - column.x, high)
-                    found.append(Kept(box, is_fixed))
+                    wide = max(column.right - column.x, LEAST_MARK_PX * self.pen.scale)
+                    found.append(Kept(Box(column.x, bottom, wide, high), is_fixed))
         return tuple(found)
 
     def _dimensions(self, ends: list[float]) -> tuple[Dimension, ...]:

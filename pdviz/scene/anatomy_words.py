@@ -115,7 +115,7 @@ def item_rows(item: Item, times: int, total: int) -> tuple[tuple[str, str], ...]
         rows.append(("experts", f"{count(item.copies)}, {count(item.active)} for a token"))
     rows += [
         ("parameters", count(item.parameters)),
-        ("bytes", f"{size(item.stored_bytes)}, {item.stored_bytes / item.parameters:.4g} each"),
+        ("bytes", f"{size(item.stored_bytes)}, {item.stored_bytes / item.parameters:.4g} B each"),
     ]
     if times > 1:
         rows.append(("in all layers like this", f"{count(times * item.parameters)} parameters"))

@@ -33,9 +33,8 @@ def paint_strip(p: QPainter, strip: Strip, chosen: int, theme: Theme, scale: flo
     s = scale
     draw_card(p, strip.card, theme, s)
     for piece in strip.pieces:
-        p.fillRect(
-            rect(piece.box), colour(getattr(theme, piece.role), 1.0 if piece.is_read else UNREAD_OPACITY)
-        )
+        box = Box(piece.box.x, piece.box.y, max(piece.box.w, 1.0), piece.box.h)
+        p.fillRect(rect(box), colour(getattr(theme, piece.role), 1.0 if piece.is_read else UNREAD_OPACITY))
     area, lane = strip.area, strip.lane
     draw_lines(p, [QLineF(x, area.y, x, area.bottom) for x in strip.separators], theme.surface, 1.0)
     if strip.kept:

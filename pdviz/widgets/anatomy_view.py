@@ -50,7 +50,7 @@ class AnatomyCanvas(PaintedView):
         self.result: Result | None = None
         self._row = -1
         self._shows_focus = False
-        self.card = HoverCard(self)
+        self.card = HoverCard(parent or self)  # over the tiles too
 
     def show_page(self, page: AnatomyPage, result: Result) -> None:
         """Another page."""
