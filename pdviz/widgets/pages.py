@@ -51,7 +51,7 @@ def paint_page(
     words = elided(scenario_words(result.scenario), 15 * s, False, room)
     draw_text(p, Box(margin, 46 * s, room, 22 * s), words, theme.muted, 15 * s)
     if view != "anatomy":  # which has a card of its own for it
-        paint_memory(p, memory, result.memory, theme, s)
+        paint_memory(p, memory, result, theme, s)
     p.translate(margin, head)
     PAINTERS[view](p, result, time_s, theme, width - 2 * margin, height - head - margin, s)
     p.translate(-margin, -head)
