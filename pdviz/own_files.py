@@ -6,11 +6,13 @@ What a file is, is found from its content. What is no model or accelerator is sa
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pdviz.errors import InputError
 from pdviz.files import full_path, is_file_name, look, parse_json, parse_toml, read
+from pdviz.names import shown
 
 if TYPE_CHECKING:
     from pdviz.costmodel.accelerator import Accelerator
@@ -71,9 +73,7 @@ def model_path(text: str) -> str | None:
 
 def accelerator_path(text: str) -> str | None:
     """The absolute path of the file that ``text`` means as an accelerator; None where it is a name."""
-    if not is_file_name(text) or os.path.isdir(full_path(text)):
-        return None
-    return full_path(text)
+    return full_path(text) if is_file_name(text) else None
 
 
 def field_of(path: str) -> str | None:
@@ -199,5 +199,16 @@ def read_accelerator_file(path: str) -> Accelerator:
         raise InputError(f"{where}: this is JSON; {expected}")
     tables = parse_toml(text, where, "accelerator")
     if "accelerator" not in tables:
-        raise InputError(f"{where}: it has no table [accelerator]; {expected}")
-    return read_accelerator(tables["accelerator"], where)
+        others = next(
+            (
+                f" but [{name}]"
+                for name in tables
+                if isinstance(tables[name], (dict, list)) and re.fullmatch(r"[\w-]{1,40}", name)
+            ),
+            "",
+        )
+        raise InputError(f"{where}: it has no table [accelerator]{others}; {expected}")
+    table = tables["accelerator"]
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: [accelerator] must be a table of fields, got {shown(table)}")
+    return read_accelerator(table, where)

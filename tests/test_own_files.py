@@ -302,8 +302,10 @@ def test_that_a_folder_without_a_config_says_so(tmp_path: Path) -> None:
     (tmp_path / "odd.json").mkdir()
     with pytest.raises(InputError, match=r"odd\.json.config\.json: there is no such file$"):
         CATALOGUE.model(str(tmp_path / "odd.json"))
-    with pytest.raises(InputError, match=r"^unknown accelerator .*the nearest names are"):
+    with pytest.raises(InputError, match=r"odd\.json: this is a folder, not a file$"):
         CATALOGUE.accelerator(str(tmp_path / "odd.json"))
+    with pytest.raises(InputError, match=r"^unknown accelerator .*the nearest names are"):
+        CATALOGUE.accelerator("odd")
 
 
 @pytest.mark.parametrize(
@@ -311,9 +313,26 @@ def test_that_a_folder_without_a_config_says_so(tmp_path: Path) -> None:
     [
         ("", "the file is empty; expected a TOML file with a table [accelerator]"),
         ("prompt = 512\n", "it has no table [accelerator]; expected a TOML file with a table [accelerator]"),
-        ("[accelerator\n", "not a TOML accelerator file ("),
-        ("accelerator = 3\n", "must be a table of fields, got 3"),
+        ("[gpu]\nname = 'X'\n", "it has no table [accelerator] but [gpu]; expected a TOML file with a table"),
+        (
+            CHIP.replace("[accelerator", "[accelerators"),
+            "it has no table [accelerator] but [accelerators]; expected a TOML file with a table [acc",
+        ),
+        ("[accelerator\n", "not a TOML accelerator file at line 1, column 13: expected ']' at the end of"),
+        (CHIP + "color = 1\ncolor = 2\n", "not a TOML accelerator file at line"),
+        ("a = '", "not a TOML accelerator file at "),
+        ("a = " + "[" * 9000, "not a TOML accelerator file: lists or tables are nested too deeply"),
+        ("a = " + "9" * 9000, "not a TOML accelerator file: it holds a number with too many digits"),
+        ("accelerator = 3\n", "[accelerator] must be a table of fields, got 3"),
+        ("[[accelerator]]\nname = 'X'\n", "[accelerator] must be a table of fields, got a list"),
+        ("[accelerator]\nmemory_bytes = 96e9\n", "name is missing; expected printable text of 1 to 80"),
+        (CHIP.replace('"My chip"', "3"), "name must be printable text of 1 to 80 characters, got 3"),
         ("[accelerator]\nname = 'X'\n", "memory_bytes is missing; expected a positive whole number"),
+        (CHIP.replace("My chip", "My\\nchip"), 'name must be printable text of 1 to 80 characters, got "My'),
+        (CHIP.replace("My chip", "\\u001b[31m"), "name must be printable text of 1 to 80 characters, got"),
+        (CHIP.replace("My chip", "x" * 81), "name must be printable text of 1 to 80 characters, got"),
+        (CHIP.replace("name", 'vendor = "a\\nb"\nname'), 'vendor must be text on one line, got "a'),
+        (CHIP.replace("name", 'notes = ["a\\u0007"]\nname'), "notes must be a list of texts, each on one"),
         (CHIP.replace("96000000000", "96"), "memory_bytes must be in bytes between"),
         (CHIP.replace("bf16 = 500e12", "bf17 = 5"), 'peak_flops_per_s has the unknown dtype "bf17"'),
         (CHIP + "color = 'red'\n", '"color" is no field here; known are id, name'),
