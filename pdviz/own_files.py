@@ -27,6 +27,10 @@ _BINARY = (
     (b"PK\x03\x04", "weights (or another archive)"),
     (b"\x80\x02", "weights"),
     (b"\x1f\x8b", "a compressed file"),
+    (b"version https://git-lfs", "a pointer of Git LFS in the place of a file (git lfs pull fetches it)"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<!doctype", "a web page"),
+    (b"<html", "a web page"),
 )
 #: Fields of which a model's file has at least one.
 _SHAPES = (
@@ -104,11 +108,14 @@ def read_model_file(path: str) -> tuple[dict[str, Any], Architecture]:
         return read_gguf(path)
     if not head:
         raise InputError(f"{where}: the file is empty")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     for magic, what in _BINARY:
-        if head.startswith(magic):
+        if head.startswith(magic) or text.startswith(magic):
             raise _not_a_model(where, what)
     if head[8:9] == b"{" and b"\0" in head[:8]:
         raise _not_a_model(where, "safetensors weights")
+    if path.lower().endswith(".gguf") and text[:1] != b"{":
+        raise InputError(f"{where}: this is no GGUF file")
     if size > CONFIG_LIMIT_BYTES:
         kind = _kind_of_text(head)
         if kind is not None:

@@ -247,7 +247,20 @@ def test_that_dropped_files_are_opened_as_what_they_are(tmp_path: Path) -> None:
         ("weights.json", b"\x10\x02\0\0\0\0\0\0" + b'{"a": {}}', "this is safetensors weights, not a model"),
         ("weights.gguf", b"PK\x03\x04rest", "this is weights (or another archive), not a model"),
         ("chip.toml", CHIP, "this is an accelerator's file; expected a config.json or GGUF"),
-        ("notes.gguf", "just a text", "not JSON at line 1, column 1: expecting value"),
+        ("notes.gguf", "just a text", "this is no GGUF file"),
+        ("zeros.gguf", bytes(1000), "this is no GGUF file"),
+        ("notes.json", "just a text", "not JSON at line 1, column 1: expecting value"),
+        (
+            "model.gguf",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n",
+            "this is a pointer of Git LFS in the place of a file (git lfs pull fetches it), not a model",
+        ),
+        (
+            "config.json",
+            "<!DOCTYPE html>\n<html>",
+            "this is a web page, not a model; expected its config.json",
+        ),
+        ("config.json", "\n <html>", "this is a web page, not a model; expected its config.json"),
     ],
 )
 def test_that_no_model_is_said_for_what_it_is(
