@@ -421,7 +421,8 @@ def run(seed: int, numbers: range, folder: Path, is_quiet: bool = True) -> Tally
         tally.cases.setdefault(kind, [0, 0])[0 if sound else 1] += 1
         tally.slowest = max(tally.slowest, (time.perf_counter() - start, number))
         tally.largest = max(tally.largest, (peak, number))
-    faulthandler.cancel_dump_traceback_later()
+    if is_traced:
+        faulthandler.cancel_dump_traceback_later()
     return tally
 
 
