@@ -609,6 +609,32 @@ def test_that_a_vocabulary_of_a_quarter_million_is_walked_over_and_not_kept(tmp_
     assert peak_bytes(lambda: read_gguf(path)) < 2**20
 
 
+def test_that_a_file_longer_than_the_address_space_is_read(tmp_path: Path) -> None:
+    """Under `ulimit -v`, and anyway: only what may hold the header is mapped."""
+    resource = pytest.importorskip("resource")
+    metadata, tensors = laid_out("llama-3.1-70b")
+    made, size = gguf.header(metadata, tensors)
+    path = tmp_path / "long.gguf"
+    with open(path, "wb") as file:
+        file.write(made)
+        file.truncate(size)
+    assert size > 39 * 10**9
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (size // 2, limits[1]))
+    except (ValueError, OSError):
+        pytest.skip("this system does not bound the address space")
+    try:
+        found = read_gguf(str(path))[1]
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert stored_bytes(found).total == sum(gguf.size_of(*content) for content in tensors.values())
+    with open(path, "r+b") as file:
+        file.truncate(size - 1)
+    with pytest.raises(InputError, match=f"its tensors end at byte {size:,} and it has {size - 1:,}$"):
+        read_gguf(str(path))
+
+
 def test_that_a_block_of_every_type_holds_whole_bytes() -> None:
     assert len({name for name, _, _ in TENSOR_TYPES.values()}) == len(TENSOR_TYPES)
     for _, weights, size in TENSOR_TYPES.values():
