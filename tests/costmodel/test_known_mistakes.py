@@ -328,6 +328,9 @@ def test_that_the_rate_follows_the_multiplication_not_the_bits_of_a_weight(
     [
         ("bf16", "T4", "fp16", 65e12),  # no BF16 before Ampere
         ("bf16", "V100 32GB", "fp16", 125e12),
+        ("fp16", "T4", "fp16", 65e12),
+        ("fp16", "H100 SXM", "fp16", 989e12),
+        ("fp16", "TPU v5e", "bf16", 197e12),  # no FP16 on TPUs
         ("fp8", "A100 80GB SXM", "bf16", 312e12),  # no FP8 before Hopper and Ada
         ("fp8", "H100 SXM", "fp8", 1979e12),
         ("fp8", "L40S", "fp8", 733e12),
