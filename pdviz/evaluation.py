@@ -299,6 +299,13 @@ def _notes(scenario: Scenario, model: ModelCost, accelerator: Accelerator, math:
             f"Layers with a window keep no more than that: a sequence takes {size(windowed)} of KV cache; "
             f"an engine that keeps every token takes {size(everything)}."
         )
+    expanded = sum(n * (a.expanded_elements - a.cache_elements) for n, a in architecture.attentions())
+    if expanded:
+        element = DTYPES[model.kv_dtype].bytes_per_element
+        notes.append(
+            f"All heads share one latent: a sequence takes {size(windowed)} of KV cache; "
+            f"an engine that keeps the expanded heads takes {size(windowed + context * expanded * element)}."
+        )
     if is_converted(architecture, scenario.weights_dtype, math):
         what = model.weights_title if scenario.weights_dtype != PUBLISHED else "Published"
         notes.append(
