@@ -30,6 +30,8 @@ TWO_ROWS = 1.4
 """How much larger matrices have to be in two rows than in one to be worth it."""
 _SHORTER = (1.0, 1.35, 2.5, math.inf)
 """The same for shorter labels."""
+SHRINK, SCALES = 0.96, 160
+"""The scales that are tried: each by that much smaller than the one before, so many."""
 CELL = 7.0
 """Design pixels from one expert of the grid to the next, at most."""
 NAME = 12.5
@@ -227,16 +229,20 @@ class _Builder:
 
     def _fit(self, rows: tuple[tuple[Bundle, ...], ...]) -> float:
         """Pixels for an element, as many as fit; 0 where not even the labels do."""
-        highest = sum(self._most_rows(row) for row in rows)
-        k = max(self.card.h, 1.0) / max(highest, 1)
-        for _ in range(160):
-            if all(self._row_width(row, k) <= self.inner.w for row in rows):
-                needed = sum(self._row_height(row, k) + self._label_height(row) for row in rows)
-                needed += self.row_gap * (len(rows) - 1)
-                if self.top + needed <= self.card.bottom - 12 * self.pen.scale:
-                    return k
-            k *= 0.96
-        return 0.0
+        top = max(self.card.h, 1.0) / max(sum(self._most_rows(row) for row in rows), 1)
+        low, high = 0, SCALES  # the first that fits of ever smaller scales
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._fits(rows, top * SHRINK**middle) else (middle + 1, high)
+        k = top * SHRINK**low
+        return k if low < SCALES and self._fits(rows, k) else 0.0
+
+    def _fits(self, rows: tuple[tuple[Bundle, ...], ...], k: float) -> bool:
+        if any(self._row_width(row, k) > self.inner.w for row in rows):
+            return False
+        needed = sum(self._row_height(row, k) + self._label_height(row) for row in rows)
+        needed += self.row_gap * (len(rows) - 1)
+        return self.top + needed <= self.card.bottom - 12 * self.pen.scale
 
     @staticmethod
     def _most_rows(row: tuple[Bundle, ...]) -> int:
