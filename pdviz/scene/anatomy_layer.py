@@ -220,6 +220,8 @@ class _Builder:
             bundles = self._bundles(variant)
             for split in range(1, len(bundles) + 1):
                 rows = tuple(tuple(row) for row in (bundles[:split], bundles[split:]) if row)
+                if len(rows) > 1 and all(cell.item is None for cell in rows[1][0].cells):
+                    continue  # a row for the KV cache alone
                 k = self._fit(rows)
                 if best is None:
                     best = Plan(rows, k) if k else None
