@@ -2,7 +2,7 @@
 
     python3 .ci/environment.py run [options of pdviz]       (Windows: py .ci\\environment.py run)
 
-Verbs: run, test, lint, bench, screenshots; `setup` only prepares. Needs nothing but the standard library.
+Verbs: run, test, lint, bench, fuzz, screenshots; `setup` only prepares. Needs only the standard library.
 Whatever is in the way is said in one sentence with the command that removes it, never as a traceback.
 
 Old Pythons must understand this file too (3.6 does): they look for a newer one and hand over to it.
@@ -34,6 +34,7 @@ COMMANDS = {
     "run": [[PDVIZ]],
     "test": [[PYTHON, "-m", "pytest"]],
     "bench": [[PYTHON, "-m", "pytest", "tests/perf"]],
+    "fuzz": [[PYTHON, "tests/costmodel/fuzz.py"]],
     "screenshots": [[PYTHON, "docs/screenshots.py"]],
     "lint": [
         [PYTHON, "-m", "ruff", "check", "."],

@@ -22,14 +22,16 @@ from pdviz.scenario import PRESETS, Scenario
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
+LARGE = Scenario(model="gpt-oss 120B", weights_dtype="published", prompt_tokens=4_096, others=7)
 README = (
     ("chat-dark", PRESETS[0], "request", "dark", (1920, 1080), 0.0628),
     ("short-prompt-light", PRESETS[1], "request", "light", (1920, 1080), 0.0538),
     ("busy-server-dark", PRESETS[4], "request", "dark", (1920, 1080), 0.0768),
     ("roofline-light", PRESETS[0], "roofline", "light", (1920, 1080), 0.0628),
     ("shapes-dark", PRESETS[0], "shapes", "dark", (1920, 1080), 0.0628),
+    ("anatomy-dark", LARGE, "anatomy", "dark", (1920, 1080), 0.0),
 )
-VIEWS = ("request", "roofline", "shapes")
+VIEWS = ("request", "roofline", "shapes", "anatomy")
 
 
 def take(name: str, scenario: Scenario, view: str, theme: str, size: tuple[int, int], time_s: float) -> None:
@@ -54,7 +56,8 @@ def main() -> None:
     load_look()
     FOLDER.mkdir(exist_ok=True)
     for name, preset, view, theme, size, time_s in README:
-        take(name, preset.apply(Scenario()), view, theme, size, time_s)
+        scenario = preset if isinstance(preset, Scenario) else preset.apply(Scenario())
+        take(name, scenario, view, theme, size, time_s)
     if "--all" in sys.argv:
         for number, preset in enumerate(PRESETS):
             for view, theme, size in product(VIEWS, ("dark", "light"), SIZES):

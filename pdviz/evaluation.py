@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 
 from pdviz.catalogue import Catalogue, default_catalogue
@@ -25,7 +27,7 @@ from pdviz.scenario import Scenario
 from pdviz.units import plural, size
 
 
-class Result(msgspec.Struct, frozen=True):
+class Result(msgspec.Struct, frozen=True, dict=True):
     """What a scenario costs, with the reasons. Times in seconds from the start of prefill.
 
     ``warnings`` are sentences about what would not work as asked (memory, context length);
@@ -73,6 +75,11 @@ class Result(msgspec.Struct, frozen=True):
     def decode_last(self) -> PassCost | None:
         return self.request.pass_cost(self.request.train.steps) if self.request.train.steps else None
 
+    @cached_property
+    def speed_of_light(self) -> RequestCost:
+        """The same request from exact operation counts with nothing lost: what no engine can beat."""
+        return as_ideal(self).request
+
     @property
     def streams(self) -> int:
         """Sequences that decode together."""
@@ -114,15 +121,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
         1.0 if ideal else scenario.compute_efficiency,
         1.0 if ideal else scenario.bandwidth_efficiency,
     )
-    request = cost_request(
-        model,
-        machine,
-        prompt_tokens=scenario.prompt_tokens,
-        output_tokens=scenario.output_tokens,
-        others=scenario.others,
-        others_context_tokens=scenario.others_context_tokens,
-        cached_tokens=scenario.cached_tokens,
-    )
+    request = _request(scenario, model, machine)
     memory = request_memory(
         model,
         accelerator.memory_bytes * scenario.accelerators,
@@ -144,6 +143,37 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
         half_speed_context_tokens=half_speed_context_tokens(model, scenario.others),
         warnings=_warnings(scenario, model, accelerator, memory),
         notes=_notes(scenario, model, accelerator, math),
+    )
+
+
+def as_ideal(result: Result) -> Result:
+    """``result`` from exact operation counts with nothing lost on the way, whatever its fidelity."""
+    s = msgspec.structs.replace(result.scenario, fidelity=IDEAL)
+    if s == result.scenario:
+        return result
+    model = _model_cost(result.architecture, s.weights_dtype, s.kv_dtype, IDEAL)
+    machine = msgspec.structs.replace(result.machine, compute_efficiency=1.0, bandwidth_efficiency=1.0)
+    ideal: Result = msgspec.structs.replace(
+        result,
+        scenario=s,
+        model=model,
+        machine=machine,
+        request=_request(s, model, machine),
+        crossover_prompt_tokens=crossover_prompt_tokens(model, machine, s.cached_tokens),
+        half_speed_context_tokens=half_speed_context_tokens(model, s.others),
+    )
+    return ideal
+
+
+def _request(s: Scenario, model: ModelCost, machine: Machine) -> RequestCost:
+    return cost_request(
+        model,
+        machine,
+        prompt_tokens=s.prompt_tokens,
+        output_tokens=s.output_tokens,
+        others=s.others,
+        others_context_tokens=s.others_context_tokens,
+        cached_tokens=s.cached_tokens,
     )
 
 
@@ -268,6 +298,13 @@ def _notes(scenario: Scenario, model: ModelCost, accelerator: Accelerator, math:
         notes.append(
             f"Layers with a window keep no more than that: a sequence takes {size(windowed)} of KV cache; "
             f"an engine that keeps every token takes {size(everything)}."
+        )
+    expanded = sum(n * (a.expanded_elements - a.cache_elements) for n, a in architecture.attentions())
+    if expanded:
+        element = DTYPES[model.kv_dtype].bytes_per_element
+        notes.append(
+            f"All heads share one latent: a sequence takes {size(windowed)} of KV cache; "
+            f"an engine that keeps the expanded heads takes {size(windowed + context * expanded * element)}."
         )
     if is_converted(architecture, scenario.weights_dtype, math):
         what = model.weights_title if scenario.weights_dtype != PUBLISHED else "Published"

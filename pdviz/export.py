@@ -8,7 +8,7 @@ from functools import partial
 from pdviz.errors import InputError
 from pdviz.scenario import Scenario, to_line
 
-VIEWS = ("request", "roofline", "shapes")
+VIEWS = ("request", "roofline", "shapes", "anatomy")
 THEME_NAMES = ("dark", "light", "print")
 SUFFIXES = (".png", ".svg", ".pdf")
 LARGEST_SIDE_PX = 16_384

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from importlib import import_module
 from typing import Any
@@ -40,7 +41,8 @@ def look(path: str, where: str) -> os.stat_result:
         )
         raise InputError(f"{where}: it cannot be read ({reason})") from None
     if not os.path.isfile(path):
-        raise InputError(f"{where}: this is no file")
+        what = "a folder, not a file" if os.path.isdir(path) else "no file"
+        raise InputError(f"{where}: this is {what}")
     return found
 
 
@@ -83,6 +85,15 @@ def parse_toml(text: str, where: str, kind: str) -> dict[str, Any]:
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         found: dict[str, Any] = toml.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not a TOML {kind} file ({error})") from None
+    except RecursionError:
+        raise InputError(f"{where}: not a TOML {kind} file: lists or tables are nested too deeply") from None
+    except ValueError as error:
+        said = "; ".join(str(error).splitlines())
+        match = re.fullmatch(r"(.+) \(at (?:(line .+)|(end of document))\)", said)
+        if match is not None:
+            said = f"{match[2] or 'its end'}: {_plain(match[1])}"
+            raise InputError(f"{where}: not a TOML {kind} file at {said}") from None
+        if "digits" in said:
+            said = "it holds a number with too many digits"
+        raise InputError(f"{where}: not a TOML {kind} file: {said}") from None
     return found

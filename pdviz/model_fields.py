@@ -8,6 +8,7 @@ from pdviz import units
 from pdviz.costmodel.architecture import Architecture, Attention
 from pdviz.costmodel.dtypes import PUBLISHED
 from pdviz.costmodel.passes import ModelCost
+from pdviz.names import shown
 from pdviz.tables import detail
 
 Json = dict[str, Any]
@@ -62,7 +63,7 @@ def _experts(model: Architecture) -> list[Json]:
 def field_lines(fields: Json) -> list[str]:
     """All fields of a model, a labelled line each."""
     limit = fields["max_context_tokens"]
-    lines = detail("family", fields["family"])
+    lines = detail("family", shown(fields["family"]).strip('"'))
     for label, name in (("parameters", "parameters"), ("active for a token", "active_parameters")):
         lines += detail(label, units.count(fields[name]))
     for name in ("layers", "hidden", "vocabulary"):

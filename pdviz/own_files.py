@@ -6,11 +6,13 @@ What a file is, is found from its content. What is no model or accelerator is sa
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pdviz.errors import InputError
 from pdviz.files import full_path, is_file_name, look, parse_json, parse_toml, read
+from pdviz.names import shown
 
 if TYPE_CHECKING:
     from pdviz.costmodel.accelerator import Accelerator
@@ -25,6 +27,10 @@ _BINARY = (
     (b"PK\x03\x04", "weights (or another archive)"),
     (b"\x80\x02", "weights"),
     (b"\x1f\x8b", "a compressed file"),
+    (b"version https://git-lfs", "a pointer of Git LFS in the place of a file (git lfs pull fetches it)"),
+    (b"<!DOCTYPE", "a web page"),
+    (b"<!doctype", "a web page"),
+    (b"<html", "a web page"),
 )
 #: Fields of which a model's file has at least one.
 _SHAPES = (
@@ -71,9 +77,7 @@ def model_path(text: str) -> str | None:
 
 def accelerator_path(text: str) -> str | None:
     """The absolute path of the file that ``text`` means as an accelerator; None where it is a name."""
-    if not is_file_name(text) or os.path.isdir(full_path(text)):
-        return None
-    return full_path(text)
+    return full_path(text) if is_file_name(text) else None
 
 
 def field_of(path: str) -> str | None:
@@ -104,11 +108,14 @@ def read_model_file(path: str) -> tuple[dict[str, Any], Architecture]:
         return read_gguf(path)
     if not head:
         raise InputError(f"{where}: the file is empty")
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     for magic, what in _BINARY:
-        if head.startswith(magic):
+        if head.startswith(magic) or text.startswith(magic):
             raise _not_a_model(where, what)
     if head[8:9] == b"{" and b"\0" in head[:8]:
         raise _not_a_model(where, "safetensors weights")
+    if path.lower().endswith(".gguf") and text[:1] != b"{":
+        raise InputError(f"{where}: this is no GGUF file")
     if size > CONFIG_LIMIT_BYTES:
         kind = _kind_of_text(head)
         if kind is not None:
@@ -199,5 +206,16 @@ def read_accelerator_file(path: str) -> Accelerator:
         raise InputError(f"{where}: this is JSON; {expected}")
     tables = parse_toml(text, where, "accelerator")
     if "accelerator" not in tables:
-        raise InputError(f"{where}: it has no table [accelerator]; {expected}")
-    return read_accelerator(tables["accelerator"], where)
+        others = next(
+            (
+                f" but [{name}]"
+                for name in tables
+                if isinstance(tables[name], (dict, list)) and re.fullmatch(r"[\w-]{1,40}", name)
+            ),
+            "",
+        )
+        raise InputError(f"{where}: it has no table [accelerator]{others}; {expected}")
+    table = tables["accelerator"]
+    if not isinstance(table, dict):
+        raise InputError(f"{where}: [accelerator] must be a table of fields, got {shown(table)}")
+    return read_accelerator(table, where)

@@ -88,7 +88,7 @@ def test_that_running_needs_no_tools_of_the_checks(setup, pip_calls):
     assert len(pip_calls) == 2
 
 
-@pytest.mark.parametrize("verb", ["test", "lint", "bench", "screenshots"])
+@pytest.mark.parametrize("verb", ["test", "lint", "bench", "fuzz", "screenshots"])
 def test_that_the_checks_bring_their_tools(setup, pip_calls, verb):
     setup.ensure_environment(verb)
     assert pip_calls[0] == "requirements-dev.txt"

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,9 @@ from hypothesis import strategies as st
 
 from pdviz import units
 from pdviz.catalogue import Catalogue, ModelEntry, default_catalogue
+from pdviz.costmodel.anatomy import PARTS, anatomy
 from pdviz.costmodel.dtypes import DTYPES, KV_DTYPES, PUBLISHED, WEIGHT_DTYPES
+from pdviz.costmodel.memory import Memory
 from pdviz.costmodel.passes import Slice
 from pdviz.costmodel.request import CROSSOVER_LIMIT_TOKENS
 from pdviz.costmodel.roofline import PassCost
@@ -121,7 +124,9 @@ def exactly(working: Working) -> float:
     """The expression evaluated with its terms."""
     values = {term.name: term.value for term in working.terms}
     assert len(values) == len({t.name for t in working.terms})
-    found = eval(working.expression, {"__builtins__": {}, "max": max, "min": min}, values)
+    found = eval(
+        working.expression, {"__builtins__": {}, "max": max, "min": min, "floor": math.floor}, values
+    )
     return float(found)
 
 
@@ -134,6 +139,9 @@ class Interval:
     @classmethod
     def of(cls, value: object) -> Interval:
         return value if isinstance(value, Interval) else cls(float(value), float(value))  # type: ignore[arg-type]
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.high, -self.low)
 
     def __add__(self, other: object) -> Interval:
         other = Interval.of(other)
@@ -173,6 +181,11 @@ def smaller(*values: object) -> Interval:
     return Interval(min(v.low for v in found), min(v.high for v in found))
 
 
+def whole(value: object) -> Interval:
+    found = Interval.of(value)
+    return Interval(math.floor(found.low), math.floor(found.high))
+
+
 PREFIXES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6}
 NOUNS = (
     "tokens?|parameters?|weights?|pairs?|sequences?|experts?|layers?|heads?|elements?|positions?|pass(?:es)?"
@@ -203,8 +216,10 @@ def read(text: str) -> Interval:
         return f"x{len(values) - 1}"
 
     python = NUMBER.sub(put, text).replace("×", "*").replace("−", "-").replace("^", "**")
-    assert re.fullmatch(r"(?:x\d+|max|min|[-+*/(), ])+", python), f"cannot be read: {text} -> {python}"
-    return Interval.of(eval(python, {"__builtins__": {}, "max": larger, "min": smaller}, dict(values)))
+    assert re.fullmatch(r"(?:x\d+|max|min|floor|[-+*/(), ])+", python), f"cannot be read: {text} -> {python}"
+    return Interval.of(
+        eval(python, {"__builtins__": {}, "max": larger, "min": smaller, "floor": whole}, dict(values))
+    )
 
 
 def in_symbols(working: Working) -> float:
@@ -221,7 +236,7 @@ def in_symbols(working: Working) -> float:
 
     python = re.sub(rf"(?<![A-Za-z])(?:{pattern})(?![A-Za-z_0-9\[])", put, formula) if by_symbol else formula
     python = python.replace("×", "*").replace("−", "-").replace("^", "**")
-    return float(eval(python, {"__builtins__": {}, "max": max, "min": min}, {"x": used}))
+    return float(eval(python, {"__builtins__": {}, "max": max, "min": min, "floor": math.floor}, {"x": used}))
 
 
 def shown_on_screen(one: Explanation) -> Interval | None:
@@ -343,11 +358,38 @@ def expected_of_pass(figure: str, cost: PassCost) -> float:
     }[figure]
 
 
+def fastest_s(result: Result, index: int) -> float:
+    """The time of a pass in the ideal model."""
+    return evaluate(edit(result.scenario, fidelity="ideal")).request.pass_cost(index).time_s
+
+
 def ratio_of_times(result: Result, prompt_tokens: int) -> float:
     cached = result.scenario.cached_tokens
     piece = (Slice.prompt(prompt_tokens - cached, cached),)
     machine, model = result.machine, result.model
     return machine.compute_s(model.flops(piece)) / machine.bandwidth_s(model.bytes(piece))
+
+
+def largest_batch(memory: Memory) -> float:
+    """The room beside this request where there is no batch to count."""
+    room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes - memory.own_kv_bytes
+    return 1 + room // memory.other_kv_bytes if room >= 0 and memory.other_kv_bytes else room
+
+
+def free_tokens(memory: Memory) -> float:
+    """The room itself where a sequence takes none."""
+    room = max(memory.free_bytes, 0.0)
+    tokens = memory.other_context_tokens
+    return room / memory.other_kv_bytes * tokens // 1 if memory.other_kv_bytes else room
+
+
+def left_on(result: Result, accelerators: int) -> float:
+    """Bytes that are left on that many of the same accelerators."""
+    return evaluate(edit(result.scenario, accelerators=accelerators)).memory.free_bytes
+
+
+def parameters_of(part: str, result: Result) -> int:
+    return anatomy(result.model).totals().get(part, (0, 0.0))[0]
 
 
 EXPECTED: dict[str, Callable[[Result], float]] = {
@@ -374,6 +416,11 @@ EXPECTED: dict[str, Callable[[Result], float]] = {
     "memory.capacity": lambda r: r.memory.capacity_bytes,
     "memory.free": lambda r: r.memory.free_bytes,
     "memory.fits": lambda r: r.memory.free_bytes,
+    "memory.free_tokens": lambda r: free_tokens(r.memory),
+    "memory.largest_batch": lambda r: largest_batch(r.memory),
+    "memory.fewest": lambda r: left_on(r, r.fewest_accelerators or 1024),
+    "weights_read": lambda r: float(r.model.weights_read_bytes(r.streams)),
+    **{f"parts.{part}": partial(parameters_of, part) for part in PARTS},
     "slow_motion": lambda r: 10.0,
 }
 
@@ -391,7 +438,10 @@ def test_that_every_figure_is_the_cost_model_s_own(scenario: Scenario, where: fl
                 assert one.figure == 0
                 continue
             assert one.pass_index == number
-            expected = expected_of_pass(figure, result.request.pass_cost(number))
+            if figure == "speed_of_light":
+                expected = fastest_s(result, number)
+            else:
+                expected = expected_of_pass(figure, result.request.pass_cost(number))
         elif one.key in ("crossover", "half_speed_context"):
             continue  # these have tests of their own
         else:
@@ -781,7 +831,9 @@ def test_that_the_json_is_plain_and_can_be_worked_out_again(scenario: Scenario) 
     for one in found:
         main = one["workings"][0]
         values = {term["name"]: term["value"] for term in main["terms"]}
-        made = eval(main["expression"], {"__builtins__": {}, "max": max, "min": min}, values)
+        made = eval(
+            main["expression"], {"__builtins__": {}, "max": max, "min": min, "floor": math.floor}, values
+        )
         largest = max(map(abs, values.values()))
         assert made == pytest.approx(one["figure"], rel=1e-9, abs=1e-12 * largest)
 

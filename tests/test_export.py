@@ -176,6 +176,16 @@ def test_that_the_page_says_the_scenario_and_every_headline_figure(tmp_path: Pat
         assert name in words
 
 
+def test_that_an_svg_looks_the_same_where_the_font_is_not_installed(tmp_path: Path) -> None:
+    out = tmp_path / "picture.svg"
+    render("request", Scenario(), str(out))
+    text = out.read_text(encoding="utf-8")
+    letters = re.findall(r"<text[^>]*>", text)
+    assert len(letters) > 50
+    assert all('fill-opacity="0"' in words for words in letters)
+    assert text.count("<path") >= len(letters)
+
+
 def test_that_the_lesson_is_told_by_colour(tmp_path: Path) -> None:
     dark = THEMES["dark"]
     shares = {}

@@ -247,7 +247,20 @@ def test_that_dropped_files_are_opened_as_what_they_are(tmp_path: Path) -> None:
         ("weights.json", b"\x10\x02\0\0\0\0\0\0" + b'{"a": {}}', "this is safetensors weights, not a model"),
         ("weights.gguf", b"PK\x03\x04rest", "this is weights (or another archive), not a model"),
         ("chip.toml", CHIP, "this is an accelerator's file; expected a config.json or GGUF"),
-        ("notes.gguf", "just a text", "not JSON at line 1, column 1: expecting value"),
+        ("notes.gguf", "just a text", "this is no GGUF file"),
+        ("zeros.gguf", bytes(1000), "this is no GGUF file"),
+        ("notes.json", "just a text", "not JSON at line 1, column 1: expecting value"),
+        (
+            "model.gguf",
+            "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 4\n",
+            "this is a pointer of Git LFS in the place of a file (git lfs pull fetches it), not a model",
+        ),
+        (
+            "config.json",
+            "<!DOCTYPE html>\n<html>",
+            "this is a web page, not a model; expected its config.json",
+        ),
+        ("config.json", "\n <html>", "this is a web page, not a model; expected its config.json"),
     ],
 )
 def test_that_no_model_is_said_for_what_it_is(
@@ -302,8 +315,10 @@ def test_that_a_folder_without_a_config_says_so(tmp_path: Path) -> None:
     (tmp_path / "odd.json").mkdir()
     with pytest.raises(InputError, match=r"odd\.json.config\.json: there is no such file$"):
         CATALOGUE.model(str(tmp_path / "odd.json"))
-    with pytest.raises(InputError, match=r"^unknown accelerator .*the nearest names are"):
+    with pytest.raises(InputError, match=r"odd\.json: this is a folder, not a file$"):
         CATALOGUE.accelerator(str(tmp_path / "odd.json"))
+    with pytest.raises(InputError, match=r"^unknown accelerator .*the nearest names are"):
+        CATALOGUE.accelerator("odd")
 
 
 @pytest.mark.parametrize(
@@ -311,9 +326,26 @@ def test_that_a_folder_without_a_config_says_so(tmp_path: Path) -> None:
     [
         ("", "the file is empty; expected a TOML file with a table [accelerator]"),
         ("prompt = 512\n", "it has no table [accelerator]; expected a TOML file with a table [accelerator]"),
-        ("[accelerator\n", "not a TOML accelerator file ("),
-        ("accelerator = 3\n", "must be a table of fields, got 3"),
+        ("[gpu]\nname = 'X'\n", "it has no table [accelerator] but [gpu]; expected a TOML file with a table"),
+        (
+            CHIP.replace("[accelerator", "[accelerators"),
+            "it has no table [accelerator] but [accelerators]; expected a TOML file with a table [acc",
+        ),
+        ("[accelerator\n", "not a TOML accelerator file at line 1, column 13: expected ']' at the end of"),
+        (CHIP + "color = 1\ncolor = 2\n", "not a TOML accelerator file at line"),
+        ("a = '", "not a TOML accelerator file at "),
+        ("a = " + "[" * 9000, "not a TOML accelerator file: lists or tables are nested too deeply"),
+        ("a = " + "9" * 9000, "not a TOML accelerator file: it holds a number with too many digits"),
+        ("accelerator = 3\n", "[accelerator] must be a table of fields, got 3"),
+        ("[[accelerator]]\nname = 'X'\n", "[accelerator] must be a table of fields, got a list"),
+        ("[accelerator]\nmemory_bytes = 96e9\n", "name is missing; expected printable text of 1 to 80"),
+        (CHIP.replace('"My chip"', "3"), "name must be printable text of 1 to 80 characters, got 3"),
         ("[accelerator]\nname = 'X'\n", "memory_bytes is missing; expected a positive whole number"),
+        (CHIP.replace("My chip", "My\\nchip"), 'name must be printable text of 1 to 80 characters, got "My'),
+        (CHIP.replace("My chip", "\\u001b[31m"), "name must be printable text of 1 to 80 characters, got"),
+        (CHIP.replace("My chip", "x" * 81), "name must be printable text of 1 to 80 characters, got"),
+        (CHIP.replace("name", 'vendor = "a\\nb"\nname'), 'vendor must be text on one line, got "a'),
+        (CHIP.replace("name", 'notes = ["a\\u0007"]\nname'), "notes must be a list of texts, each on one"),
         (CHIP.replace("96000000000", "96"), "memory_bytes must be in bytes between"),
         (CHIP.replace("bf16 = 500e12", "bf17 = 5"), 'peak_flops_per_s has the unknown dtype "bf17"'),
         (CHIP + "color = 'red'\n", '"color" is no field here; known are id, name'),
@@ -437,6 +469,13 @@ def test_that_without_a_file_no_reader_of_files_is_loaded() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_that_a_family_from_a_file_cannot_steer_a_terminal(tmp_path: Path) -> None:
+    path = config_file(tmp_path, model_type="new\x1b[31m\nkind")
+    listed = command("models", "--all", path)
+    assert "\x1b" not in listed
+    assert "new\\x1b[31m\\nkind" in listed
 
 
 def test_that_all_fields_of_a_model_are_listed(tmp_path: Path) -> None:

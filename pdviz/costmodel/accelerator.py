@@ -15,6 +15,7 @@ from pdviz.errors import InputError
 from pdviz.names import shown
 
 CONFIDENCES = ("high", "medium", "low", "unchecked")
+MOST_NAME = 80
 
 
 class Rejected(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -83,17 +84,25 @@ def _is_whole(value: object) -> bool:
     )
 
 
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable()
+
+
+def _is_name(value: object) -> bool:
+    return isinstance(value, str) and value.isprintable() and bool(value.strip()) and len(value) <= MOST_NAME
+
+
 def _is_texts(value: object) -> bool:
-    return isinstance(value, (list, tuple)) and all(isinstance(item, str) for item in value)
+    return isinstance(value, (list, tuple)) and all(_is_text(item) for item in value)
 
 
 def _optional(check: Check) -> Check:
     return (lambda value: value is None or check[0](value)), f"{check[1]} or nothing"
 
 
-TEXT: Check = (lambda value: isinstance(value, str), "text")
-NAME: Check = (lambda value: isinstance(value, str) and bool(value.strip()), "text that is not empty")
-TEXTS: Check = (_is_texts, "a list of texts")
+TEXT: Check = (_is_text, "text on one line")
+NAME: Check = (_is_name, f"printable text of 1 to {MOST_NAME} characters")
+TEXTS: Check = (_is_texts, "a list of texts, each on one line")
 TABLE: Check = (
     lambda value: isinstance(value, Mapping) and all(isinstance(key, str) for key in value),
     "a table",
@@ -125,7 +134,7 @@ _FIELDS: dict[str, Check] = {
     ),
     "notes": TEXTS,
 }
-_REQUIRED = ("id", "name", "memory_bytes", "memory_bandwidth_bytes_per_s", "peak_flops_per_s")
+_REQUIRED = ("name", "id", "memory_bytes", "memory_bandwidth_bytes_per_s", "peak_flops_per_s")
 _REJECTED = {"value", "where", "reason"}
 
 
@@ -133,7 +142,7 @@ def _is_rejected(value: object) -> bool:
     return (
         isinstance(value, Mapping)
         and set(value) == _REJECTED
-        and all(isinstance(text, str) for text in value.values())
+        and all(_is_text(text) for text in value.values())
     )
 
 
@@ -177,8 +186,8 @@ def check_accelerator(accelerator: Accelerator, place: str) -> Accelerator:
     Raises InputError (``place``, field, expectation, value) for a blank name, a figure that is not
     positive and finite or that can only be in another unit, an unknown dtype.
     """
-    if not accelerator.name.strip() or not accelerator.id.strip():
-        raise InputError(f"{place}: id and name must be text that is not empty")
+    if not _is_name(accelerator.name) or not _is_name(accelerator.id):
+        raise InputError(f"{place}: id and name must be {NAME[1]}")
     if accelerator.confidence not in CONFIDENCES:
         raise InputError(
             f"{place}: confidence must be {_FIELDS['confidence'][1]}, got {shown(accelerator.confidence)}"
@@ -219,8 +228,10 @@ def read_accelerator(data: object, place: str) -> Accelerator:
     ``place`` opens every message ("mine.toml", "accelerators.json: entry 3 (h200)"). Without ``id``,
     the name in lower case with dashes is it. Raises InputError (place, field, expectation, value).
     """
-    if isinstance(data, Mapping) and "id" not in data and isinstance(data.get("name"), str):
-        data = {"id": "-".join(data["name"].lower().split()) or "-", **data}
+    if isinstance(data, Mapping) and "id" not in data:
+        name = data.get("name")
+        words = name.lower().split() if NAME[0](name) and isinstance(name, str) else []
+        data = {**data, "id": "-".join(words) or "-"}  # a name that is none is refused below, as the name
     fields = check_fields(data, _FIELDS, _REQUIRED, place)
     peaks = fields["peak_flops_per_s"]
     assert isinstance(peaks, Mapping)

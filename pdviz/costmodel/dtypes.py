@@ -71,7 +71,7 @@ DTYPES: dict[str, Dtype] = {
         ),
         Dtype(
             PUBLISHED,
-            "As published",
+            "Published",
             2.0,
             2.0,
             _SIXTEEN,

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from pdviz.costmodel.architecture import Architecture
-from pdviz.costmodel.gguf_families import FAMILIES, NO_LANGUAGE_MODEL, Metadata
+from pdviz.costmodel.gguf_families import ALONE, FAMILIES, NO_LANGUAGE_MODEL, Metadata
 from pdviz.costmodel.gguf_header import Header, Tensor, read_header
 from pdviz.costmodel.hf_config import read_config
 from pdviz.costmodel.hf_fields import MOST_LAYERS
@@ -66,34 +66,48 @@ def _with_parts(first: Header, path: str, where: str, count: int) -> Header:
             f"{where}: it is one of {count:,} parts, expected a name that ends in -00001-of-{count:05d}.gguf"
         )
     tensors = list(first.tensors)
+    names = {tensor.name for tensor in tensors}
     for number in range(2, count + 1):
         name = f"{match[1]}-{number:05d}-of-{match[3]}.gguf"
         part = os.path.join(os.path.dirname(path), name)
         if not os.path.isfile(part):
             raise InputError(f"{where}: part {number:,} of {count:,}, {name}, is not beside it")
-        tensors += read_header(part, name).tensors
+        found = read_header(part, name)
+        said = found.metadata.get("split.no", number - 1), found.metadata.get("split.count", count)
+        if said != (number - 1, count):
+            place, of = (n if type(n) is int else -1 for n in said)
+            raise InputError(f"{name}: it says that it is part {place + 1:,} of {of:,}")
+        for tensor in found.tensors:
+            if tensor.name in names:
+                raise InputError(f"{name}: the tensor {shown(tensor.name)} is in another part too")
+            names.add(tensor.name)
+        tensors += found.tensors
+    expected = first.metadata.get("split.tensors.count", len(tensors))
+    if expected != len(tensors):
+        raise InputError(f"{where}: its parts hold {len(tensors):,} tensors, expected {shown(expected)}")
     return msgspec.structs.replace(first, tensors=tuple(tensors))
 
 
 def gguf_architecture(header: Header, stem: str, where: str) -> tuple[dict[str, Any], Architecture]:
     """(fields of a config.json, architecture) from a header; ``stem`` names a model that has no name."""
     meta = Metadata(header, where)
-    family = meta.text("general.architecture")
+    family, kind = meta.text("general.architecture"), meta.text("general.type")
+    reason = NO_LANGUAGE_MODEL.get(family or "") or NO_LANGUAGE_MODEL.get(kind or "")
+    if reason is not None:
+        raise meta.error(reason)
     if family is None:
         raise meta.error("general.architecture is missing, expected the family's name, such as llama")
     if not re.fullmatch(r"[\w.-]{1,64}", family, re.ASCII):
         raise meta.error(f"general.architecture must be a family's name, such as llama, got {shown(family)}")
-    kind = meta.text("general.type") or "model"
-    reason = NO_LANGUAGE_MODEL.get(family) or NO_LANGUAGE_MODEL.get(kind)
-    if reason is not None:
-        raise meta.error(reason)
     if not header.tensors:
         raise meta.error("it holds no tensors: a vocabulary, not a model")
     meta.family = family
+    if meta.raw("attention.causal") is False:
+        raise meta.error(NO_LANGUAGE_MODEL["bert"])
     blocks = meta.whole("block_count", most=MOST_LAYERS)
     layers = blocks - meta.whole("nextn_predict_layers", default=0, least=0, most=blocks - 1)
     meta.layers = layers
-    main = {tensor.name: tensor for tensor in header.tensors if _is_main(tensor.name, layers)}
+    main = {tensor.name: tensor for tensor in header.tensors if _is_main(tensor.name, layers, family)}
     meta.tensors = main
     config = _config(meta, family)
     name = (meta.text("general.name") or "").strip()
@@ -102,16 +116,19 @@ def gguf_architecture(header: Header, stem: str, where: str) -> tuple[dict[str, 
     return config, msgspec.structs.replace(architecture, census=_census(main))
 
 
-def _is_main(name: str, layers: int) -> bool:
+def _is_main(name: str, layers: int, family: str) -> bool:
     """True for tensors of the language model's own layers, its tables and its final norm."""
     block = re.match(_BLOCK, name)
-    if re.search(_BESIDE, name) and not name.startswith("output"):
+    is_router = family == "gemma4" and name.endswith(("ffn_gate_inp.scale", "ffn_down_exps.scale"))
+    if re.search(_BESIDE, name) and not name.startswith("output") and not is_router:
         return False
     return block is None or int(block[1]) < layers
 
 
 def _config(meta: Metadata, family: str) -> dict[str, Any]:
     """The fields that a config.json of this family would have."""
+    if family in ALONE:
+        return {"model_type": family, **ALONE[family](meta)}
     model_type, adapt = FAMILIES.get(family, (family, None))
     config = meta.common()
     config["model_type"] = model_type
@@ -126,9 +143,14 @@ def _config(meta: Metadata, family: str) -> dict[str, Any]:
     return config
 
 
-def _parameters(tensors: Mapping[str, Tensor]) -> int:
-    """Elements of the tensors; the two halves of a latent's projection also come unsplit, once more."""
+def _parameters(tensors: Mapping[str, Tensor], family: str) -> int:
+    """Elements of the tensors; the two halves of a latent's projection also come unsplit, once more.
+
+    Gemma 4 scales each layer's output by a number that its class does not count as a parameter.
+    """
     twice = {name for name in tensors if ".attn_kv_b." in name and name.replace("kv_b", "k_b") in tensors}
+    if family == "gemma4":
+        twice |= {name for name in tensors if name.endswith(".layer_output_scale.weight")}
     return sum(tensor.elements for name, tensor in tensors.items() if name not in twice)
 
 
@@ -136,7 +158,7 @@ def _checked(
     architecture: Architecture, tensors: Mapping[str, Tensor], meta: Metadata, family: str
 ) -> Architecture:
     """The architecture, once its parameters are those of the tensors."""
-    held, counted = _parameters(tensors), architecture.parameters
+    held, counted = _parameters(tensors, family), architecture.parameters
     if held == counted:
         return architecture
     said = f"as {shown(family)} its fields describe {counted:,} parameters and its tensors hold {held:,}"

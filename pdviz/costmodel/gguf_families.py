@@ -15,13 +15,27 @@ from pdviz.errors import InputError
 from pdviz.names import shown
 
 _PROJECTOR = "this is the projector of a vision or audio model; the language model is another file beside it"
+_ENCODER = "this is an encoder, which neither prefills nor decodes"
+_PICTURES = "this is a model of pictures or video, not a language model"
 #: ``general.architecture`` or ``general.type`` of what is no language model -> what to say.
 NO_LANGUAGE_MODEL = {
     "clip": _PROJECTOR,
     "mmproj": _PROJECTOR,
     "adapter": "this is an adapter (LoRA); its base model's file is needed",
     "imatrix": "this is an importance matrix, no model",
+    "controlvector": "this is a control vector; its model's file is needed",
+    **dict.fromkeys(
+        ("bert", "modern-bert", "nomic-bert", "nomic-bert-moe", "jina-bert-v2", "jina-bert-v3", "neo-bert"),
+        _ENCODER,
+    ),
+    **dict.fromkeys(("eurobert", "gemma-embedding", "llama-embed", "t5encoder"), _ENCODER),
+    **dict.fromkeys(("flux", "sd1", "sdxl", "sd3", "aura", "hidream", "lumina2", "qwen_image"), _PICTURES),
+    **dict.fromkeys(("cosmos", "hyvid", "ltxv", "wan"), _PICTURES),
 }
+
+
+#: Families that give a value for each layer, 0 or a smaller one in layers of another kind.
+_VARIED = {"gemma4", "jamba", "nemotron_h", "nemotron_h_moe"}
 
 
 class Metadata:
@@ -48,7 +62,10 @@ class Metadata:
         return self._values.get(f"{self.family}.{key}")
 
     def whole(self, key: str, *, most: int, least: int = 1, default: int | None = None) -> int:
-        """A whole number. One value for each layer will do where all are equal."""
+        """A whole number. One value for each layer will do where all are equal.
+
+        In families whose layers are of two kinds, the greatest counts.
+        """
         value, name = self.raw(key), f"{self.family}.{key}"
         if value is None:
             if default is None:
@@ -56,9 +73,9 @@ class Metadata:
             return default
         if isinstance(value, tuple) and value:
             of_layers = value[: self.layers]
-            if len(set(of_layers)) > 1:
+            if len(set(of_layers)) > 1 and self.family not in _VARIED:
                 raise self.error(f"{name} differs from layer to layer, which is not modelled")
-            value = of_layers[0] if of_layers else None
+            value = max(of_layers) if of_layers else None
         if type(value) is not int or not least <= value <= most:
             raise self.error(f"{name} must be a whole number from {least:,} to {most:,}, got {shown(value)}")
         return value
@@ -84,11 +101,25 @@ class Metadata:
                 found = tensor.shape[0]
         return found
 
-    def common(self) -> dict[str, Any]:
-        """Fields that all families spell alike."""
+    def each(self, key: str) -> tuple[int, ...]:
+        """A whole number for each layer of the language model."""
+        value = self.raw(key)
+        if type(value) is int:
+            return (value,) * self.layers
+        if not isinstance(value, tuple) or len(value) < self.layers or any(type(n) is not int for n in value):
+            raise self.error(f"{self.family}.{key} must be a whole number for each of {self.layers:,} layers")
+        return tuple(int(n) for n in value[: self.layers])
+
+    def vocabulary(self) -> int:
+        """Rows of the table of tokens."""
         table = self.tensors.get("token_embd.weight")
         if table is None or len(table.shape) != 2:
             raise self.error("the tensor token_embd.weight is missing, expected one row for each token")
+        return table.shape[1]
+
+    def common(self) -> dict[str, Any]:
+        """Fields that all families spell alike."""
+        vocabulary = self.vocabulary()
         hidden = self.whole("embedding_length", most=MOST_WIDTH)
         heads = self.whole("attention.head_count", most=MOST_HEADS)
         key = self.whole("attention.key_length", default=0, least=0, most=MOST_WIDTH)
@@ -110,7 +141,7 @@ class Metadata:
             "num_attention_heads": heads,
             "num_key_value_heads": self.whole("attention.head_count_kv", default=heads, most=MOST_HEADS),
             "head_dim": key or hidden // heads,
-            "vocab_size": table.shape[1],
+            "vocab_size": vocabulary,
             "max_position_embeddings": self.whole("context_length", most=MOST_TOKENS),
             "tie_word_embeddings": "output.weight" not in self.tensors,
             "lm_head_bias": "output.bias" in self.tensors,
@@ -234,6 +265,113 @@ def _deepseek2(meta: Metadata, config: dict[str, Any]) -> None:
         config["model_type"] = "deepseek_v3"
 
 
+def _gemma4(meta: Metadata, config: dict[str, Any]) -> None:
+    """Layers with the window have key widths and KV heads of their own."""
+    kinds = config.get("layer_types")
+    if kinds is None:
+        raise meta.error("gemma4.attention.sliding_window_pattern must be one value for each layer")
+    heads = dict(zip(kinds, meta.each("attention.head_count_kv"), strict=True))
+    full = config["head_dim"]
+    narrow = meta.whole("attention.key_length_swa", default=full, most=MOST_WIDTH)
+    same = meta.has("attn_k.weight") and all(
+        f"blk.{layer}.attn_v.weight" not in meta.tensors
+        for layer, kind in enumerate(kinds)
+        if kind == "full_attention"
+    )
+    config |= {
+        "head_dim": narrow,
+        "global_head_dim": full,
+        "attention_k_eq_v": same,
+        "num_key_value_heads": heads.get("sliding_attention", config["num_key_value_heads"]),
+        "num_global_key_value_heads": heads.get("full_attention", config["num_key_value_heads"]),
+        "enable_moe_block": "num_experts" in config,
+        "top_k_experts": config.get("num_experts_per_tok"),
+        "num_kv_shared_layers": meta.whole("attention.shared_kv_layers", default=0, least=0, most=4096),
+        "hidden_size_per_layer_input": meta.whole(
+            "embedding_length_per_layer_input", default=0, least=0, most=MOST_WIDTH
+        ),
+    }
+
+
+def _selective(meta: Metadata, hidden: int, prefix: str = "") -> dict[str, Any]:
+    """Fields of a first-generation Mamba mixer, under Jamba's names or its own."""
+    inner = meta.whole("ssm.inner_size", most=MOST_WIDTH)
+    if inner % hidden:
+        raise meta.error(f"{meta.family}.ssm.inner_size {inner:,} is no multiple of the {hidden:,} hidden")
+    names = ("d_state", "d_conv", "dt_rank") if prefix else ("state_size", "conv_kernel", "time_step_rank")
+    return {
+        prefix + "expand": inner // hidden,
+        prefix + names[0]: meta.whole("ssm.state_size", most=MOST_WIDTH),
+        prefix + names[1]: meta.whole("ssm.conv_kernel", most=1024),
+        prefix + names[2]: meta.whole("ssm.time_step_rank", most=MOST_WIDTH),
+        "mamba_conv_bias" if prefix else "use_conv_bias": meta.anywhere("ssm_conv1d.bias") is not None,
+        "mamba_proj_bias" if prefix else "use_bias": meta.anywhere("ssm_in.bias") is not None,
+    }
+
+
+def _mamba(meta: Metadata) -> dict[str, Any]:
+    hidden = meta.whole("embedding_length", most=MOST_WIDTH)
+    return {
+        "hidden_size": hidden,
+        "num_hidden_layers": meta.layers,
+        "vocab_size": meta.vocabulary(),
+        "tie_word_embeddings": "output.weight" not in meta.tensors,
+        **_selective(meta, hidden),
+    }
+
+
+def _stride(meta: Metadata, name: str) -> tuple[int, int]:
+    """(every how many layers, from which on) layers have such a tensor."""
+    found = [layer for layer in range(meta.layers) if f"blk.{layer}.{name}" in meta.tensors]
+    if not found:
+        raise meta.error(f"no layer has a tensor {name}")
+    period = found[1] - found[0] if len(found) > 1 else meta.layers
+    if found != list(range(found[0], meta.layers, period)) or found[0] >= period:
+        raise meta.error(f"its layers with {name} do not follow each other at one distance, as jamba's do")
+    return period, found[0]
+
+
+def _jamba(meta: Metadata, config: dict[str, Any]) -> None:
+    _as_wide(meta, config)
+    config["attn_layer_period"], config["attn_layer_offset"] = _stride(meta, "attn_q.weight")
+    if "num_experts" in config:
+        config["expert_layer_period"], config["expert_layer_offset"] = _stride(meta, "ffn_gate_inp.weight")
+    config |= _selective(meta, config["hidden_size"], "mamba_")
+
+
+def _nemotron_h(meta: Metadata, config: dict[str, Any]) -> None:
+    """Every layer is one block: a mixer, or experts, or an MLP."""
+    heads = meta.whole("ssm.time_step_rank", most=MOST_HEADS)
+    inner = meta.whole("ssm.inner_size", most=MOST_WIDTH)
+    if inner % heads:
+        raise meta.error(f"{meta.family}.ssm.inner_size {inner:,} is no multiple of its {heads:,} heads")
+    marks = {"ssm_in": "M", "attn_q": "*", "ffn_gate_inp": "E", "ffn_up": "-"}
+    kinds = [
+        next((mark for name, mark in marks.items() if f"blk.{layer}.{name}.weight" in meta.tensors), "?")
+        for layer in range(meta.layers)
+    ]
+    if "?" in kinds:
+        raise meta.error(f"layer {kinds.index('?'):,} holds no block that {meta.family} has")
+    config |= {
+        "hybrid_override_pattern": "".join(kinds),
+        "mamba_num_heads": heads,
+        "mamba_head_dim": inner // heads,
+        "n_groups": meta.whole("ssm.group_count", most=MOST_HEADS),
+        "ssm_state_size": meta.whole("ssm.state_size", most=MOST_WIDTH),
+        "conv_kernel": meta.whole("ssm.conv_kernel", most=1024),
+        "use_bias": meta.anywhere("ssm_in.bias") is not None,
+        "use_conv_bias": meta.anywhere("ssm_conv1d.bias") is not None,
+        "attention_bias": meta.anywhere("attn_q.bias") is not None,
+        "mlp_bias": meta.anywhere("ffn_up.bias") is not None,
+    }
+    if "num_experts" in config:
+        config["n_routed_experts"] = config["num_experts"]
+        config["moe_shared_expert_intermediate_size"] = config["shared_expert_intermediate_size"]
+        latent = meta.whole("moe_latent_size", default=0, least=0, most=MOST_WIDTH)
+        if latent:
+            config["moe_latent_size"] = latent
+
+
 def _ernie_moe(meta: Metadata, config: dict[str, Any]) -> None:
     sparse = [n for n, kind in enumerate(config["mlp_layer_types"]) if kind == "sparse"] or [0]
     config["moe_layer_interval"] = meta.whole("interleave_moe_layer_step", default=1, most=4096)
@@ -304,6 +442,7 @@ FAMILIES: dict[str, tuple[str, Adapt | None]] = {
     "gemma": ("gemma", None),
     "gemma2": ("gemma2", None),
     "gemma3": ("gemma3_text", None),
+    "gemma4": ("gemma4_text", _gemma4),
     "phi2": ("phi", None),
     "phi3": ("phi3", None),
     "phimoe": ("phimoe", _as_wide),
@@ -316,6 +455,9 @@ FAMILIES: dict[str, tuple[str, Adapt | None]] = {
     "minimax-m2": ("minimax_m2", _as_wide),
     "dbrx": ("dbrx", _dbrx),
     "nemotron": ("nemotron", None),
+    "nemotron_h": ("nemotron_h", _nemotron_h),
+    "nemotron_h_moe": ("nemotron_h", _nemotron_h),
+    "jamba": ("jamba", _jamba),
     "olmo": ("olmo", None),
     "olmo2": ("olmo2", _olmo2),
     "olmoe": ("olmoe", _as_wide),
@@ -329,3 +471,6 @@ FAMILIES: dict[str, tuple[str, Adapt | None]] = {
     "bloom": ("bloom", None),
     "falcon": ("falcon", _falcon),
 }
+
+#: Families without attention, whose fields are all their own.
+ALONE: dict[str, Callable[[Metadata], dict[str, Any]]] = {"mamba": _mamba}

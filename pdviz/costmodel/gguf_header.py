@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import mmap
+import os
 import struct
 
 import msgspec
@@ -28,6 +29,7 @@ MOST_NAME = 1 << 12
 KEPT_TEXT = 1 << 12
 KEPT_LIST = 1 << 13
 MOST_ALIGNMENT = 1 << 20
+MOST_MAPPED = 1 << 30  # bytes; the longest headers known have some ten million
 _LEAST_KEY, _LEAST_TENSOR = 13, 32  # bytes
 
 _LENGTH, _TYPE = struct.Struct("<Q"), struct.Struct("<I")
@@ -225,10 +227,12 @@ def parse_header(data: bytes | mmap.mmap, where: str, size: int | None = None) -
 
 
 def read_header(path: str, where: str) -> Header:
-    """The header of the file at ``path``, memory-mapped. Raises InputError."""
+    """The header of the file at ``path``, its beginning memory-mapped. Raises InputError."""
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return parse_header(data, where)
+        with open(path, "rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            with mmap.mmap(file.fileno(), min(size, MOST_MAPPED), access=mmap.ACCESS_READ) as data:
+                return parse_header(data, where, size)
     except OSError as error:
         raise InputError(f"{where}: it cannot be read ({error.strerror or error})") from None
     except ValueError as error:

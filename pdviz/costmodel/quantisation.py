@@ -81,13 +81,14 @@ class Quantisation(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """For people: "fp8, blocks of 128 x 128"."""
+        """For people: "fp8, blocks of 128 x 128", "awq int4, groups of 128"."""
+        kind = f"{self.format}{self.bits}"
+        name = self.method if self.method.endswith(kind) else f"{self.method} {kind}"
         if self.rows > 1 and self.group:
-            return f"{self.method} {self.format}{self.bits}, blocks of {self.rows} x {self.group}"
+            return f"{name}, blocks of {self.rows} x {self.group}"
         if self.group:
-            return f"{self.method} {self.format}{self.bits}, groups of {self.group}"
-        where = "row" if self.rows == 1 else "matrix"
-        return f"{self.method} {self.format}{self.bits}, one scale a {where}"
+            return f"{name}, groups of {self.group}"
+        return f"{name}, one scale a {'row' if self.rows == 1 else 'matrix'}"
 
 
 def kept_parts(names: list[object], fields: Fields, name: str) -> tuple[Kept, ...]:

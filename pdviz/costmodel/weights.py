@@ -46,7 +46,7 @@ def _plain_name(architecture: Architecture) -> str:
     return name
 
 
-def _pieces(matrix: Matrix, attention: Attention | None) -> list[int]:
+def pieces(matrix: Matrix, attention: Attention | None) -> list[int]:
     """Output widths of the modules that are stored apart."""
     if matrix.name == "gate and up":
         return [matrix.outputs // 2] * 2
@@ -61,7 +61,7 @@ def _pieces(matrix: Matrix, attention: Attention | None) -> list[int]:
 def matrix_bytes(matrix: Matrix, stored: Quantisation, attention: Attention | None = None) -> int:
     """Bytes of a matrix in a quantised format, scales and zero points included, bias apart."""
     bits = 0
-    for outputs in _pieces(matrix, attention):
+    for outputs in pieces(matrix, attention):
         down = 1 if stored.rows == 0 else -(-outputs // stored.rows)
         across = -(-matrix.inputs // stored.group) if stored.group else 1
         bits += matrix.inputs * outputs * stored.bits
@@ -70,7 +70,7 @@ def matrix_bytes(matrix: Matrix, stored: Quantisation, attention: Attention | No
     return -(-bits // 8)
 
 
-class _Counter:
+class Counter:
     """Bytes of matrices, those that stay at 16 bit told from the others."""
 
     def __init__(self, architecture: Architecture) -> None:
@@ -142,7 +142,7 @@ def stored_bytes(architecture: Architecture) -> StoredBytes:
     """The bytes of the weights as published: the file's tensors, else its quantisation, else its dtype."""
     if architecture.census is not None:
         return architecture.census.stored
-    counter = _Counter(architecture)
+    counter = Counter(architecture)
     others = architecture.vectors + architecture.positions
     others += sum(m.parameters for m in architecture.extra)
     dense, experts, first = others * counter.plain, 0, 0
@@ -200,5 +200,5 @@ def weights_title(architecture: Architecture, weights: str) -> str:
         named = [f"{percent(share)} {name}" for name, share in shares[:3] if share >= 0.01]
         return ", ".join(named) if len(shares) > 1 else shares[0][0] if shares else "nothing"
     if architecture.quantisation is not None:
-        return architecture.quantisation.title.replace("fp8 fp8", "fp8")
+        return architecture.quantisation.title
     return DTYPES[_PLAIN_FORMATS[_plain_name(architecture)]].title

@@ -15,7 +15,7 @@ import msgspec
 from pdviz.catalogue import Catalogue
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
-from pdviz.explain import lengths, machine, model, phases, request
+from pdviz.explain import anatomy, lengths, machine, model, phases, request, room
 from pdviz.explain.memory import memory
 from pdviz.explain.parts import pass_slices
 from pdviz.explain.text import explanation_text, explanations_json, explanations_text
@@ -74,6 +74,10 @@ def _memory(part: str, result: Result, asked: Asked) -> Explanation:
     return memory(result, part, asked.catalogue)
 
 
+def _part(name: str, result: Result, asked: Asked) -> Explanation:
+    return anatomy.part(result, name, asked.catalogue)
+
+
 _TABLE: dict[str, tuple[str, _Explain]] = {
     "ttft": ("time to first token", lambda r, a: request.ttft(r)),
     "itl": ("inter-token latency, the mean", lambda r, a: request.itl(r)),
@@ -110,6 +114,11 @@ _TABLE: dict[str, tuple[str, _Explain]] = {
     **{
         f"memory.{part}": (f"memory: {words}", partial(_memory, part)) for part, words in MEMORY_PARTS.items()
     },
+    "memory.free_tokens": ("memory: tokens that it has room for", lambda r, a: room.free_tokens(r)),
+    "memory.largest_batch": ("memory: sequences that fit together", lambda r, a: room.largest_batch(r)),
+    "memory.fewest": ("memory: accelerators that it takes", lambda r, a: room.fewest(r)),
+    "weights_read": ("weights that a decode pass reads", lambda r, a: anatomy.read_by_decode(r)),
+    **{f"parts.{name}": (f"parts: {words}", partial(_part, name)) for name, words in anatomy.PARTS.items()},
     "slow_motion": ("speed of playing", lambda r, a: machine.slow_motion(r, a.rate)),
 }
 KEYS: dict[str, str] = {key: words for key, (words, _) in _TABLE.items()}

@@ -27,22 +27,22 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
     inputs: tuple[str, ...] = ("memory.fits",)
     fidelity = "Counted for the end of the request, when the KV cache is largest; the same in every fidelity."
     if part == "weights":
-        main = _stored_weights(result)[0]
+        main = stored_weights(result)[0]
         value, title, summary = units.size(m.weights_bytes), "Weights in memory", "All weights, each once."
         said, inputs = sources.model_sources(result, catalogue), ("parameters", "memory.fits")
         fidelity = sources.COUNTED
     elif part == "kv":
-        main, steps = _stored_kv(result)[0], [*_stored_kv(result)[1:]]
+        main, steps = stored_kv(result)[0], [*stored_kv(result)[1:]]
         value, title = units.size(m.kv_bytes), "KV cache in memory"
         summary = "Keys and values of all sequences when the request ends."
         said, inputs = sources.model_sources(result, catalogue), ("kv_bytes_per_token", "memory.fits")
     elif part == "capacity":
-        main = _capacity(result)
+        main = capacity(result)
         value, title = units.size(m.capacity_bytes), "Memory capacity"
         summary = "What the driver reports, all accelerators together."
         said, fidelity = sources.accelerator_sources(result, "memory"), sources.DATASHEET
     elif part == "reserve":
-        main, steps = _reserve(result), [_capacity(result)]
+        main, steps = reserve(result), [capacity(result)]
         value, title, summary = (
             units.size(m.reserve_bytes),
             "Reserve",
@@ -51,16 +51,16 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
         said, fidelity = (sources.RESERVE,), sources.DATASHEET
     elif part == "used":
         main = _used(result)
-        steps = [_stored_weights(result)[0], _stored_kv(result)[0]]
+        steps = [stored_weights(result)[0], stored_kv(result)[0]]
         value, title, summary = units.size(m.used_bytes), "Memory in use", "Weights and KV cache."
         inputs = ("memory.weights", "memory.kv", "memory.fits")
     else:
-        main = _free(result)
+        main = free(result)
         steps = [
-            _capacity(result),
-            _reserve(result),
-            _stored_weights(result)[0],
-            _stored_kv(result)[0],
+            capacity(result),
+            reserve(result),
+            stored_weights(result)[0],
+            stored_kv(result)[0],
         ]
         value = report.memory_text(result) if part == "fits" else units.size(m.free_bytes)
         title = "GPU memory" if part == "fits" else "Free memory"
@@ -77,7 +77,7 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
     )  # fmt: skip
 
 
-def _stored_weights(result: Result) -> Chain:
+def stored_weights(result: Result) -> Chain:
     """Bytes of all weights in memory."""
     terms, expression = resident_terms(result)
     for number, (total, _, expert_bytes) in enumerate(result.model.routed):
@@ -112,7 +112,7 @@ def _kept_again(result: Result, group: Group) -> float:
     )
 
 
-def _stored_kv(result: Result) -> Chain:
+def stored_kv(result: Result) -> Chain:
     """Bytes of KV cache at the end of the request, over all accelerators."""
     s = result.scenario
     context = _longest_context(result)
@@ -168,7 +168,7 @@ def _held_at_end(result: Result, group: Group, context: Working, own: bool) -> W
     return Working(group.name("K"), group.symbol("K"), expression, tuple(terms), value, "token", meaning)
 
 
-def _capacity(result: Result) -> Working:
+def capacity(result: Result) -> Working:
     """Memory of all accelerators."""
     basis = f" ({result.accelerator.memory_basis})" if result.accelerator.memory_basis else ""
     terms = (
@@ -180,26 +180,26 @@ def _capacity(result: Result) -> Working:
     return Working("capacity", "capacity", "n * m", terms, result.memory.capacity_bytes, "B")
 
 
-def _reserve(result: Result) -> Working:
+def reserve(result: Result) -> Working:
     """What is kept for the runtime."""
     share = Term("r", "r", RESERVE_SHARE, "%", "kept for activations, workspace and the runtime")
-    terms = (share, _capacity(result).term)
+    terms = (share, capacity(result).term)
     return Working("reserve", "reserve", "r * capacity", terms, result.memory.reserve_bytes, "B")
 
 
 def _used(result: Result) -> Working:
     """Weights and KV cache."""
-    terms = (_stored_weights(result)[0].term, _stored_kv(result)[0].term)
+    terms = (stored_weights(result)[0].term, stored_kv(result)[0].term)
     return Working("used", "used", "weights + kv", terms, result.memory.used_bytes, "B")
 
 
-def _free(result: Result) -> Working:
+def free(result: Result) -> Working:
     """What is left; below zero where it does not fit."""
     terms = (
-        _capacity(result).term,
-        _reserve(result).term,
-        _stored_weights(result)[0].term,
-        _stored_kv(result)[0].term,
+        capacity(result).term,
+        reserve(result).term,
+        stored_weights(result)[0].term,
+        stored_kv(result)[0].term,
     )
     expression = "capacity - reserve - weights - kv"
     return Working("free", "free", expression, terms, result.memory.free_bytes, "B")

@@ -9,7 +9,7 @@ import msgspec
 
 from pdviz import units
 from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
-from pdviz.evaluation import Result
+from pdviz.evaluation import Result, as_ideal
 from pdviz.explain import sources
 from pdviz.explain.parts import bandwidth_term, bandwidth_terms, compute_terms, peak_term
 from pdviz.explain.passes import PassWorkings
@@ -28,6 +28,7 @@ PASS_FIGURES = {
     "bandwidth_rate": "bytes per second",
     "intensity": "FLOPs per byte",
     "tokens": "new tokens",
+    "speed_of_light": "time at the speed of light",
 }
 
 
@@ -58,7 +59,7 @@ def of_pass(result: Result, figure: str, index: int) -> Explanation:
         said.main,
         steps=said.steps,
         sources=said.sources,
-        fidelity=fidelity_text(result),
+        fidelity=fidelity_text(as_ideal(result) if figure == "speed_of_light" else result),
         inputs=said.inputs,
         pass_index=index,
     )
@@ -188,6 +189,13 @@ def _rate_sources(
     return time_sources(work.result), (f"{phase}.time", amount)
 
 
+def _speed_of_light(work: PassWorkings, phase: str) -> _Said:
+    """The time of the same pass in the ideal model."""
+    said = _time(PassWorkings(as_ideal(work.result), work.index), phase)
+    summary = "Exact operations, every efficiency 1: no engine can beat this on that hardware."
+    return msgspec.structs.replace(said, summary=summary, inputs=(f"{phase}.time", "peak", "bandwidth"))
+
+
 _FIGURES: dict[str, Callable[[PassWorkings, str], _Said]] = {
     "time": _time,
     "flops": _flops,
@@ -199,4 +207,5 @@ _FIGURES: dict[str, Callable[[PassWorkings, str], _Said]] = {
     "bandwidth_rate": partial(_rate, False),
     "intensity": _intensity,
     "tokens": _tokens,
+    "speed_of_light": _speed_of_light,
 }

@@ -21,7 +21,8 @@ SEGMENTS_SHOWN = 3
 
 
 def time_inputs(phase: str) -> tuple[str, ...]:
-    return (f"{phase}.flops", f"{phase}.bytes", f"{phase}.bound", "peak", "bandwidth", "assumptions")
+    return (f"{phase}.flops", f"{phase}.bytes", f"{phase}.bound", "peak", "bandwidth", "assumptions",
+            f"{phase}.speed_of_light")  # fmt: skip
 
 
 def time_sources(result: Result) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ _SCALED = ("B", "s", "FLOP", "B/s", "FLOP/s")
 _SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6}
 _PLAIN = ("", "tok/s", "FLOP/B")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
-_FUNCTIONS = ("max", "min")
+_FUNCTIONS = ("max", "min", "floor")
 
 
 def _number(value: float) -> str:
@@ -72,7 +72,7 @@ class Working(msgspec.Struct, frozen=True):
     """``symbol`` is ``expression`` over ``terms``, which makes ``value``.
 
     ``name`` is that of the term which the value becomes in other workings. Expressions hold names,
-    numbers, ``+ - * / **``, brackets, ``max`` and ``min``: Python can evaluate them.
+    numbers, ``+ - * / **``, brackets, ``max``, ``min`` and ``floor``: Python can evaluate them.
     """
 
     name: str
@@ -152,6 +152,7 @@ _SPOKEN = (
     ("^", " to the power of "),
     ("max(", "the larger of ("),
     ("min(", "the smaller of ("),
+    ("floor(", "the whole part of ("),
 )
 
 

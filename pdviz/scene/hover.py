@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.request import RequestCost
 from pdviz.evaluation import Result
 from pdviz.scene.stage import Stage
@@ -11,7 +12,10 @@ from pdviz.units import count, duration, percent, plural, si, significant, size
 
 
 class Hover(msgspec.Struct, frozen=True):
-    """A pass in words: a title and rows of (name, value)."""
+    """What is under the cursor in words: a title and rows of (name, value).
+
+    ``index`` is the number of a pass or of a layer, ``bound`` what limits a pass ("" for what is none).
+    """
 
     index: int
     title: str
@@ -54,6 +58,10 @@ def hover(result: Result, index: int) -> Hover:
         ("compute", f"{percent(cost.compute_utilisation)} of peak, {duration(cost.compute_s)} of work"),
         ("bandwidth", f"{percent(cost.bandwidth_utilisation)} of peak, {duration(cost.bandwidth_s)} of work"),
     ]
+    if result.scenario.fidelity != IDEAL:
+        ideal_s = result.speed_of_light.pass_cost(index).time_s
+        share = f"{percent(ideal_s / cost.time_s)} of this" if ideal_s <= cost.time_s else "no less"
+        rows.append(("speed of light", f"{duration(ideal_s)}, {share}"))
     if index:
         rows.insert(3, ("context", plural(context, "token")))
     return Hover(index, title, cost.bound, tuple(rows))

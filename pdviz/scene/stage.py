@@ -77,6 +77,7 @@ def build_stage(
         axis=axis,
         overview_axis=whole,
         blocks=blocks,
+        ghosts=builder.ghosts(blocks),
         overview=bands(request, whole, layout.overview.inset(0, 4 * scale)),
         view=Box(view_left, layout.overview.y, view_right - view_left, layout.overview.h),
         lanes=lanes(request, result.machine, axis, layout),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.request import RequestCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.evaluation import Result
@@ -13,6 +14,8 @@ from pdviz.scene.stage_parts import Block, Dimension, Lane, MeasureText, StageLa
 from pdviz.units import count, duration, plural
 
 LEAST_BLOCK_PX = 3.0
+LEAST_GHOST_PX, LOW_GHOST_PX, LOW_PX = 12.0, 60.0, 18.0
+"""Design pixels: how wide a pass is whose speed of light is worth drawing, and one lower than the third."""
 LANE_SAMPLES = 48
 
 
@@ -99,6 +102,22 @@ class StageBuilder:
             box = Box(min(left, self.layout.plot.right - width), self.train.y, width, self.train.h)
             found.append(Block(box, request.pass_cost(step).bound, step, 1))
             left = right
+        return tuple(found)
+
+    def ghosts(self, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+        """The same passes at the speed of light, from where each starts; none where that is what is shown."""
+        if self.result.scenario.fidelity == IDEAL:
+            return ()
+        ideal, found = self.result.speed_of_light, []
+        for block in blocks:
+            least = LOW_GHOST_PX if block.box.h < LOW_PX * self.scale else LEAST_GHOST_PX
+            if block.passes > 1 or block.box.w < least * self.scale:
+                continue
+            start_s = self.request.pass_start_s(block.first)
+            x0 = self.axis.clipped_px(start_s)
+            x1 = self.axis.clipped_px(start_s + ideal.pass_cost(block.first).time_s)
+            if x1 > x0:
+                found.append(Block(Box(x0, block.box.y, x1 - x0, block.box.h), block.bound, block.first, 1))
         return tuple(found)
 
     def name_passes(self) -> tuple[Text | None, Text | None]:

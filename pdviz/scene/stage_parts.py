@@ -75,12 +75,13 @@ class StageLayout(msgspec.Struct, frozen=True):
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """Everything on the stage except the playhead."""
+    """Everything on the stage except the playhead. ``ghosts`` are the blocks as no engine could beat them."""
 
     layout: StageLayout
     axis: TimeAxis
     overview_axis: TimeAxis
     blocks: tuple[Block, ...]
+    ghosts: tuple[Block, ...]
     overview: tuple[Block, ...]
     view: Box
     lanes: tuple[Lane, ...]

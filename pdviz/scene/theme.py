@@ -34,6 +34,11 @@ class Theme(msgspec.Struct, frozen=True):
     bandwidth_soft: str
     memory_weights: str
     memory_kv: str
+    part_table: str
+    part_mixer: str
+    part_mlp: str
+    part_expert: str
+    part_vector: str
     warning: str
     warning_soft: str
     veil_opacity: float
@@ -75,6 +80,11 @@ DARK = Theme(
     bandwidth_soft="#173f57",
     memory_weights="#8b95a5",
     memory_kv="#5fd38a",
+    part_table="#566274",
+    part_mixer="#b79bd6",
+    part_mlp="#8b95a5",
+    part_expert="#b4bdca",
+    part_vector="#e3e8ee",
     warning="#f5d90a",
     warning_soft="#332f10",
     veil_opacity=0.55,
@@ -103,6 +113,11 @@ LIGHT = Theme(
     bandwidth_soft="#cfe7f8",
     memory_weights="#6b7686",
     memory_kv="#2f9e5d",
+    part_table="#a9b2bf",
+    part_mixer="#7a55a8",
+    part_mlp="#6b7686",
+    part_expert="#4e5867",
+    part_vector="#20262f",
     warning="#7a5d00",
     warning_soft="#fff4c2",
     veil_opacity=0.58,

@@ -78,6 +78,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("view.1", "Request", "View", ("1",), lambda w: w.show_view("request")),
     Command("view.2", "Roofline", "View", ("2",), lambda w: w.show_view("roofline")),
     Command("view.3", "Shapes", "View", ("3",), lambda w: w.show_view("shapes")),
+    Command("view.7", "Anatomy", "View", ("7",), lambda w: w.show_view("anatomy")),
     Command("view.next", "Next view", "View", ("Ctrl+Tab",), lambda w: w.next_view(1)),
     Command("view.previous", "Previous view", "View", ("Ctrl+Shift+Tab",), lambda w: w.next_view(-1)),
     Command("view.larger", "Larger text", "View", ("Ctrl++", "Ctrl+="), lambda w: w.change_text_size(1)),

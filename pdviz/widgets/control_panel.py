@@ -218,7 +218,7 @@ class ControlPanel(QWidget):
         )
         for chip, preset in zip(self.chips, PRESETS, strict=True):
             chip.show_on(preset.matches(s))
-        self.memory.show_memory(result.memory)
+        self.memory.show_memory(result)
         hints = {"model": model_words(result), "accelerator": accelerator_words(result)}
         if hints != self._hints:
             self._hints = hints

@@ -82,7 +82,13 @@ def _on_memory(memory: MemoryView, at: QPoint) -> Pointed | None:
     if at.y() < 57 * s:
         key, left = ("memory.weights", 0) if at.x() < half else ("memory.kv", half)
         return Pointed(key, None, QRect(left, round(38 * s), half, round(19 * s)))
-    return Pointed("memory.reserve", None, QRect(0, round(57 * s), memory.width(), round(17 * s)))
+    left = half
+    if at.x() >= left:
+        return Pointed(
+            "memory.reserve", None, QRect(left, round(57 * s), memory.width() - left, round(17 * s))
+        )
+    key = "memory.largest_batch" if memory.fits else "memory.fewest"
+    return Pointed(key, None, QRect(0, round(57 * s), left, round(17 * s)))
 
 
 def _on_panel(panel: ControlPanel, at: QPoint) -> Pointed | None:

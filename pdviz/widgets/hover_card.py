@@ -1,4 +1,4 @@
-"""The card beside the cursor: what the pass under it costs and why."""
+"""The card beside the cursor: what a pass costs and why, or what a part of a model is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class HoverCard(PaintedView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setAccessibleName("The pass under the cursor")
+        self.setAccessibleName("What is under the cursor")
         self._hover: Hover | None = None
         self.hide()
 
@@ -63,7 +63,7 @@ class HoverCard(PaintedView):
         inner = card.inset(14 * s, 10 * s)
         draw_text(
             p, Box(inner.x, inner.y, inner.w, 20 * s), self._hover.title,
-            theme.bound_text(self._hover.bound), 14 * s, True,
+            theme.bound_text(self._hover.bound) if self._hover.bound else theme.text, 14 * s, True,
         )  # fmt: skip
         y = inner.y + 24 * s
         for name, value in self._hover.rows:

@@ -32,6 +32,7 @@ from pdviz.widgets.sharing import Sharing
 from pdviz.widgets.toast import Toast
 from pdviz.widgets.top_bar import TOP_HEIGHT, VIEWS, TopBar
 from pdviz.widgets.transport import TRANSPORT_HEIGHT, Transport
+from pdviz.widgets.views import make_view
 
 LEAST_WIDTH, LEAST_HEIGHT = 800, 450  # a 1080p screen at 200 % has 960 x 540
 TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
@@ -98,7 +99,7 @@ class MainWindow(QWidget):
         self.player.rate_changed.connect(self.request.stage.suit_rate)
         self.request.seeked.connect(self.player.seek)
         self.request.view_asked.connect(self.show_view)
-        self.request.suggested.connect(self._take_suggestion)
+        self.request.suggested.connect(self.take_suggestion)
         self.transport.fit_asked.connect(self.request.stage.fit)
         self.top.view_asked.connect(self.show_view)
         self.top.undo.clicked.connect(self.store.undo)
@@ -114,7 +115,7 @@ class MainWindow(QWidget):
     def show_view(self, name: str) -> None:
         """Brings a view to the front; it is made when it is first shown."""
         if name not in self.views:
-            self.views[name] = self._make_view(name)
+            self.views[name] = make_view(self, name)
         self.view = name
         self.top.show_view(name)
         view = self.views[name]
@@ -126,30 +127,20 @@ class MainWindow(QWidget):
             other.setVisible(key == name)
         view.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _make_view(self, name: str) -> Any:
-        if name == "roofline":
-            from pdviz.widgets.roofline_view import RooflineView
-
-            view: Any = RooflineView(self.store.result, self.store.catalogue, self)
-            view.edited.connect(self._edit)
-        else:
-            from pdviz.widgets.shapes_view import ShapesView
-
-            view = ShapesView(self.store.result, self)
-        return view
-
     def next_view(self, step: int) -> None:
         """The view beside the present one."""
-        names = [name for name, _ in VIEWS]
+        names = [name for name, _, _ in VIEWS]
         self.show_view(names[(names.index(self.view) + step) % len(names)])
 
     @Slot(object)
-    def _take_suggestion(self, suggestion: Any) -> None:
+    def take_suggestion(self, suggestion: Any) -> None:
+        """Sets what a suggestion says."""
         self._wants_fresh = True
         self.panel.edit(**dict(suggestion.edits))
 
     @Slot(dict)
-    def _edit(self, values: dict[str, Any]) -> None:
+    def edit(self, values: dict[str, Any]) -> None:
+        """Edits the scenario; a refusal is reported."""
         self.panel.edit(**values)
 
     # --- what is shown -------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The memory bar: weights, KV cache, reserve, and what is left or missing."""
+"""The memory bar: weights, KV cache, reserve, what is left or missing, and what that has room for."""
 
 from __future__ import annotations
 
@@ -6,27 +6,37 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QBrush, QMouseEvent, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
-from pdviz.costmodel.memory import RESERVE_SHARE, Memory
+from pdviz.costmodel.memory import RESERVE_SHARE
+from pdviz.evaluation import Result
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import Theme
-from pdviz.units import percent, size
+from pdviz.units import count, percent, size
 from pdviz.widgets.accessibility import Role
 from pdviz.widgets.paint import draw_round_box, draw_text, elided, rect
-from pdviz.widgets.palette import colour
+from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
 
 
-def memory_words(memory: Memory) -> tuple[str, str]:
-    """(how much of how much, what it is made of)."""
+def memory_words(result: Result) -> tuple[str, str, str]:
+    """(how much of how much, what it is made of, what more there is room for)."""
+    memory = result.memory
     used = f"{size(memory.used_bytes)} of {size(memory.capacity_bytes)}"
     if not memory.fits:
         used = f"{size(-memory.free_bytes)} missing"
-    return used, f"weights {size(memory.weights_bytes)} · KV {size(memory.kv_bytes)}"
+    made_of = f"weights {size(memory.weights_bytes)} · KV {size(memory.kv_bytes)}"
+    if memory.fits:
+        more = memory.free_sequences
+        room = "any number fits" if more is None else f"room for {count(more)} more"
+    else:
+        fewest = result.fewest_accelerators
+        room = "fits on no number of them" if fewest is None else f"fits on {count(fewest)} of them"
+    return used, made_of, room
 
 
-def paint_memory(p: QPainter, box: Box, memory: Memory, theme: Theme, scale: float) -> None:
+def paint_memory(p: QPainter, box: Box, result: Result, theme: Theme, scale: float) -> None:
     """Title, bar, legend in a box about 72 design pixels high."""
-    used, parts = memory_words(memory)
+    memory = result.memory
+    used, parts, room = memory_words(result)
     head = Box(box.x, box.y, box.w, 20 * scale)
     draw_text(p, head, "GPU memory", theme.muted, 13 * scale)
     draw_text(p, head, used, theme.text if memory.fits else theme.warning, 14 * scale, True, "right")
@@ -55,10 +65,11 @@ def paint_memory(p: QPainter, box: Box, memory: Memory, theme: Theme, scale: flo
         x += 0.54 * line.w
     if line.bottom + 16 * scale > box.bottom + 1:
         return
-    words = elided(
-        f"hatched: {percent(RESERVE_SHARE)[:-4]} % kept for the runtime", 12 * scale, False, line.w
-    )
-    draw_text(p, line.moved(0, 16 * scale), words, theme.faint, 12 * scale)
+    below = line.moved(0, 16 * scale)
+    kept = f"hatched: {percent(RESERVE_SHARE)[:-4]} % reserve"
+    draw_text(p, below, elided(room, 12 * scale, False, line.w), theme.muted, 12 * scale)
+    if text_width(room, 12 * scale) + text_width(kept, 12 * scale) + 10 * scale <= line.w:
+        draw_text(p, below, kept, theme.faint, 12 * scale, False, "right")
 
 
 class MemoryView(PaintedView):
@@ -69,13 +80,21 @@ class MemoryView(PaintedView):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAccessibleName("GPU memory")
-        self._memory: Memory | None = None
+        self._result: Result | None = None
+        self._words: tuple[str, ...] = ()
 
-    def show_memory(self, memory: Memory) -> None:
-        if memory != self._memory:
-            self._memory = memory
-            self.say(", ".join(memory_words(memory)))
+    @property
+    def fits(self) -> bool:
+        """Whether what is shown fits."""
+        return self._result is None or self._result.memory.fits
+
+    def show_memory(self, result: Result) -> None:
+        words = memory_words(result)
+        if self._result is None or (result.memory, words) != (self._result.memory, self._words):
+            self._words = words
+            self.say(", ".join(words))
             self.update()
+        self._result = result
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         event.accept()  # what is explained here is not the panel's below
@@ -88,5 +107,5 @@ class MemoryView(PaintedView):
 
     def paint(self, p: QPainter, dirty: QRegion) -> None:
         p.fillRect(self.rect(), colour(self.theme.surface))
-        if self._memory is not None:
-            paint_memory(p, Box(0, 0, self.width(), self.height()), self._memory, self.theme, self.scale)
+        if self._result is not None:
+            paint_memory(p, Box(0, 0, self.width(), self.height()), self._result, self.theme, self.scale)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from PySide6.QtGui import QPainter
 
 from pdviz.evaluation import Result
+from pdviz.scene.anatomy import build_anatomy
+from pdviz.scene.anatomy import page_scale as anatomy_scale
 from pdviz.scene.axis import automatic_window
 from pdviz.scene.figures import headline_figures, scenario_words
 from pdviz.scene.geometry import Box, page_type_scale, request_layout
@@ -13,6 +15,7 @@ from pdviz.scene.roofline import build_roofline
 from pdviz.scene.shapes import build_shapes, default_matrix, page_scale, weight_matrices
 from pdviz.scene.stage import build_stage
 from pdviz.scene.theme import Theme
+from pdviz.widgets.anatomy_paint import paint_anatomy_page
 from pdviz.widgets.answer_view import page_for, paint_answer
 from pdviz.widgets.figures_view import paint_figure
 from pdviz.widgets.memory_view import paint_memory
@@ -47,7 +50,8 @@ def paint_page(
     draw_text(p, Box(margin, 16 * s, room, 28 * s), TITLES[view], theme.text, 20 * s, True)
     words = elided(scenario_words(result.scenario), 15 * s, False, room)
     draw_text(p, Box(margin, 46 * s, room, 22 * s), words, theme.muted, 15 * s)
-    paint_memory(p, memory, result.memory, theme, s)
+    if view != "anatomy":  # which has a card of its own for it
+        paint_memory(p, memory, result, theme, s)
     p.translate(margin, head)
     PAINTERS[view](p, result, time_s, theme, width - 2 * margin, height - head - margin, s)
     p.translate(-margin, -head)
@@ -100,9 +104,23 @@ def paint_shapes(
     paint_shapes_page(p, Box(0, 0, width, height), shapes, theme, s, time_s)
 
 
+def paint_anatomy(
+    p: QPainter, result: Result, time_s: float, theme: Theme, width: float, height: float, s: float
+) -> None:
+    """The model's parts; the same at any time."""
+    s = anatomy_scale(width, height, s)
+    paint_anatomy_page(p, build_anatomy(result, None, width, height, s, text_width), theme, s)
+
+
 TITLES = {
     "request": "Prefill and decode, to scale",
     "roofline": "Prefill and decode on the roofline",
     "shapes": "Same weights, different shapes",
+    "anatomy": "The anatomy of a model",
 }
-PAINTERS = {"request": paint_request, "roofline": paint_roofline, "shapes": paint_shapes}
+PAINTERS = {
+    "request": paint_request,
+    "roofline": paint_roofline,
+    "shapes": paint_shapes,
+    "anatomy": paint_anatomy,
+}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
-from PySide6.QtGui import QPainter, QPen, QPolygonF
+from PySide6.QtGui import QPaintEngine, QPainter, QPainterPath, QPen, QPolygonF
 
 from pdviz.scene.geometry import Box
 from pdviz.scene.stage import Dimension, Text
@@ -16,6 +16,7 @@ CENTER = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
 ALIGN = {"left": LEFT, "right": RIGHT, "center": CENTER}
 ANTIALIASING = QPainter.RenderHint.Antialiasing
 NO_PEN, NO_BRUSH = Qt.PenStyle.NoPen, Qt.BrushStyle.NoBrush
+SVG = QPaintEngine.Type.SVG
 SINGLE = Qt.TextFlag.TextSingleLine
 
 
@@ -36,7 +37,25 @@ def draw_text(
     else:
         spare = box.w - text_width(text, pixels, bold)
         x = box.x + (spare if align == "right" else spare / 2)
-    p.drawText(QPointF(x, y), text)
+    if p.paintEngine().type() == SVG:
+        draw_outlines(p, QPointF(x, y), text, code)
+    else:
+        p.drawText(QPointF(x, y), text)
+
+
+def draw_outlines(p: QPainter, at: QPointF, text: str, code: str) -> None:
+    """A text as shapes, the same where the font is not installed, and unseen as letters, to be found."""
+    path = QPainterPath()
+    path.setFillRule(Qt.FillRule.WindingFill)  # the strokes of a letter overlap
+    path.addText(at, p.font(), text)
+    p.setPen(NO_PEN)
+    p.setBrush(colour(code))
+    smooth = p.testRenderHint(ANTIALIASING)
+    p.setRenderHint(ANTIALIASING, True)
+    p.drawPath(path)
+    p.setRenderHint(ANTIALIASING, smooth)
+    p.setPen(Qt.GlobalColor.transparent)
+    p.drawText(at, text)
 
 
 def draw_scene_text(p: QPainter, text: Text, theme: Theme) -> None:

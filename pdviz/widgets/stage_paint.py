@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
 from pdviz.scene.geometry import Box
 from pdviz.scene.measure import Measure
 from pdviz.scene.stage import Block, Lane, Stage
+from pdviz.scene.stage_builder import LOW_PX
 from pdviz.scene.theme import Theme
 from pdviz.units import percent
 from pdviz.widgets.paint import (
@@ -39,6 +42,7 @@ def paint_stage(p: QPainter, stage: Stage, card: Box, theme: Theme, scale: float
         _paint_block(p, block, theme, 3 * scale)
     if stage.is_marked:
         _paint_hatch(p, [*stage.blocks, *stage.overview], theme)
+    _paint_ghosts(p, stage, theme, scale)
     plot = layout.plot
     draw_lines(p, [QLineF(plot.x, plot.bottom + 0.5, plot.right, plot.bottom + 0.5)], theme.line, 1.0)
     for lane in stage.lanes:
@@ -58,6 +62,11 @@ def _paint_header(p: QPainter, stage: Stage, theme: Theme, scale: float) -> None
     meaning = "colour = what limits the pass"
     swatch = 36 * scale
     needed = sum(text_width(words, size) + swatch for words, _ in legend)
+    ghost = "dashed: speed of light"
+    if stage.ghosts and x - needed - text_width(ghost, size) > title_right:
+        width = text_width(ghost, size)
+        draw_text(p, Box(x - width, box.y, width, box.h), ghost, theme.muted, size)
+        x -= width + 18 * scale
     if x - needed - text_width(meaning, size) > title_right:
         width = text_width(meaning, size)
         draw_text(p, Box(x - width, box.y, width, box.h), meaning, theme.muted, size)
@@ -118,6 +127,35 @@ def _paint_block(p: QPainter, block: Block, theme: Theme, radius: float) -> None
         p.fillRect(rect(box), colour(code))
     else:
         draw_round_box(p, box, code, min(radius, box.w / 4, box.h / 3))
+
+
+def _paint_ghosts(p: QPainter, stage: Stage, theme: Theme, scale: float) -> None:
+    """The blocks at the speed of light, on them in the colour that texts have there.
+
+    A dashed outline where there is room for one, else the edge where the pass would end; open where it
+    would strike a text through.
+    """
+    inset, pad = 2.0 * scale, 4.0 * scale
+    texts = [text.box for text in (stage.inside, stage.inside_detail) if text is not None]
+    for ghost in stage.ghosts:
+        box, right = ghost.box, ghost.box.right
+        top, bottom = box.y + inset, box.bottom - inset
+        lines = []
+        if box.h >= LOW_PX * scale:
+            left = box.x + inset
+            sides = (QPointF(right, top), QPointF(left, top), QPointF(left, bottom), QPointF(right, bottom))
+            lines += [QLineF(one, other) for one, other in itertools.pairwise(sides)]
+        crossed = [t for t in texts if ghost.first == 0 and t.x - pad < right < t.right + pad]
+        ends = [top, bottom]
+        if crossed:
+            ends = [top, min(t.y for t in crossed), max(t.bottom for t in crossed), bottom]
+        lines += [
+            QLineF(right, y0, right, y1) for y0, y1 in zip(ends[::2], ends[1::2], strict=True) if y1 > y0
+        ]
+        pen = QPen(colour(theme.on_bound(ghost.bound), 0.85), 1.3 * scale)
+        pen.setDashPattern([3.0, 2.0])
+        p.setPen(pen)
+        p.drawLines(lines)
 
 
 def _paint_hatch(p: QPainter, blocks: list[Block], theme: Theme) -> None:
@@ -202,6 +240,26 @@ def playhead_boxes(stage: Stage, time_s: float, scale: float) -> tuple[Box, Box]
     return boxes[0], boxes[1]
 
 
+def open_stretches(
+    stage: Stage, x: float, top: float, bottom: float, scale: float
+) -> list[tuple[float, float]]:
+    """A vertical line from ``top`` to ``bottom``, open where it would strike a text through."""
+    pad = 3 * scale
+    texts = [*stage.texts, *(dimension.text for dimension in stage.dimensions)]
+    texts += [text for text in (stage.inside, stage.inside_detail) if text is not None]
+    boxes = sorted(
+        (text.box for text in texts if text.box.x - pad < x < text.box.right + pad), key=lambda box: box.y
+    )
+    found = []
+    for box in boxes:
+        if box.y > top:
+            found.append((top, min(box.y, bottom)))
+        top = max(top, box.bottom)
+    if top < bottom:
+        found.append((top, bottom))
+    return found
+
+
 def paint_playhead(p: QPainter, stage: Stage, time_s: float, theme: Theme, scale: float) -> None:
     """The line at the present moment, with a handle, and its place in the whole."""
     layout = stage.layout
@@ -214,7 +272,8 @@ def paint_playhead(p: QPainter, stage: Stage, time_s: float, theme: Theme, scale
     x = stage.axis.clipped_px(time_s)
     top = layout.wedge.bottom
     p.setRenderHint(ANTIALIASING, True)
-    draw_lines(p, [QLineF(x, top, x, layout.bandwidth.bottom)], theme.text, 1.6 * scale)
+    stretches = open_stretches(stage, x, top, layout.bandwidth.bottom, scale)
+    draw_lines(p, [QLineF(x, y0, x, y1) for y0, y1 in stretches], theme.text, 1.6 * scale)
     half = 6.5 * scale
     p.setPen(NO_PEN)
     p.setBrush(colour(theme.text))

@@ -18,7 +18,13 @@ from pdviz.widgets.palette import colour, text_width
 
 TOP_HEIGHT = 52.0
 NAME = "Prefill and decode"
-VIEWS = (("request", "Request"), ("roofline", "Roofline"), ("shapes", "Shapes"))
+VIEWS = (
+    ("request", "Request", "1"),
+    ("roofline", "Roofline", "2"),
+    ("shapes", "Shapes", "3"),
+    ("anatomy", "Anatomy", "7"),
+)
+"""Name, title and key of each view."""
 
 
 class Tab(PaintedButton):
@@ -91,10 +97,10 @@ class TopBar(QWidget):
         self._words = ""
         self._words_box = Box(0, 0, 0, 0)
         self.tabs: dict[str, Tab] = {}
-        for number, (key, title) in enumerate(VIEWS, start=1):
-            tab = Tab(title, str(number), self)
-            tab.clicked.connect(partial(self._ask, key))
-            self.tabs[key] = tab
+        for name, title, key in VIEWS:
+            tab = Tab(title, key, self)
+            tab.clicked.connect(partial(self._ask, name))
+            self.tabs[name] = tab
         self.assumptions = AssumptionsButton(self)
         self.undo = IconButton("Undo (Ctrl+Z)", "undo", self)
         self.redo = IconButton("Redo (Ctrl+Shift+Z)", "redo", self)

@@ -87,6 +87,7 @@ FAMILIES = {
     "gemma": "gemma",
     "gemma2": "gemma2",
     "gemma3": "gemma3",
+    "gemma4": "gemma4",
     "phi": "phi2",
     "phi3": "phi3",
     "deepseek": "deepseek",
@@ -117,9 +118,36 @@ FAMILIES = {
     "gpt2": "gpt2",
     "gpt_neox": "gptneox",
     "bloom": "bloom",
+    "cohere2": "cohere2",
+    "phimoe": "phimoe",
+    "granitemoe": "granitemoe",
+    "granitemoeshared": "granitemoe",
+    "dots1": "dots1",
+    "exaone4": "exaone4",
+    "hunyuan_v1_dense": "hunyuan-dense",
+    "qwen2_vl": "qwen2vl",
+    "qwen3_vl_moe": "qwen3vlmoe",
+    "gpt_bigcode": "starcoder",
+    "ministral3": "mistral3",
+    "arcee": "arcee",
+    "ernie4_5": "ernie4_5",
+    "mamba": "mamba",
+    "jamba": "jamba",
+    "nemotron_h": "nemotron_h_moe",
 }
 _FUSED_QKV = {"phi2", "phi3", "gpt2", "falcon", "gptneox", "bloom", "chatglm", "dbrx", "starcoder"}
-_SHIFTED = {"phi2", "gpt2", "falcon", "gptneox", "bloom", "starcoder2", "stablelm", "nemotron"}
+_SHIFTED = {
+    "phi2",
+    "phimoe",
+    "starcoder",
+    "gpt2",
+    "falcon",
+    "gptneox",
+    "bloom",
+    "starcoder2",
+    "stablelm",
+    "nemotron",
+}
 _FUSED_GATE = {"phi3", "glm4", "chatglm"}
 
 
@@ -160,6 +188,7 @@ def model(
         for _ in range(run.count):
             block = f"blk.{layer}."
             norms = ("attn_norm", "ffn_norm", "post_attention_norm", "post_ffw_norm")
+            norms += ("pre_ffw_norm_2", "post_ffw_norm_1", "post_ffw_norm_2")
             if family == "falcon":
                 norms = ("attn_norm", "attn_norm_2")
             names = tuple(block + norm for norm in norms)
@@ -167,6 +196,8 @@ def model(
             if run.layer.attention is not None:
                 _attention(put, put_matrix, block, run.layer.attention, family, old)
             _feed_forward(put, put_matrix, block, run.layer.feed_forward, family)
+            if family == "gemma4":
+                put(f"{block}layer_output_scale.weight", 1)
             layer += 1
     return _metadata(found, config, family, old), tensors
 
@@ -200,6 +231,9 @@ def _attention(put: Any, put_matrix: Any, block: str, a: Attention, family: str,
             put(f"{block}attn_q_a_norm.weight", by_name["q_up"].inputs)
         put_matrix(f"{block}attn_output", by_name["attention output"])
         return
+    if a.kind == "recurrent" and "input projection" in by_name:
+        _state_space(put, put_matrix, block, a, by_name)
+        return
     if a.kind == "recurrent":
         gate = a.kv_heads * a.value_head_dim
         both = by_name["qkv and gate"]
@@ -216,7 +250,10 @@ def _attention(put: Any, put_matrix: Any, block: str, a: Attention, family: str,
         return
     qkv = by_name["qkv"]
     keys, values = a.kv_heads * a.head_dim, a.kv_heads * a.value_head_dim
-    if family in _FUSED_QKV:
+    if family == "gemma4" and qkv.outputs == (a.query_heads + a.kv_heads) * a.head_dim:
+        put_matrix(f"{block}attn_q", qkv, a.query_heads * a.head_dim)  # values are keys
+        put_matrix(f"{block}attn_k", qkv, keys)
+    elif family in _FUSED_QKV:
         put_matrix(f"{block}attn_qkv", qkv)
     else:
         put_matrix(f"{block}attn_q", qkv, qkv.outputs - keys - values)
@@ -234,6 +271,35 @@ def _attention(put: Any, put_matrix: Any, block: str, a: Attention, family: str,
         put(f"{block}attn_k_norm.weight", a.kv_heads * a.head_dim)
 
 
+def _state_space(put: Any, put_matrix: Any, block: str, a: Attention, by_name: dict[str, Matrix]) -> None:
+    """A Mamba mixer of the first generation or of the second."""
+    inner = by_name["attention output"].inputs
+    put_matrix(f"{block}ssm_in", by_name["input projection"])
+    put_matrix(f"{block}ssm_out", by_name["attention output"])
+    if "state projection" in by_name:
+        state, rank = a.head_dim, by_name["time step"].inputs
+        put_matrix(f"{block}ssm_x", by_name["state projection"])
+        put_matrix(f"{block}ssm_dt", by_name["time step"])
+        put(f"{block}ssm_a", state, inner)
+        put(f"{block}ssm_d", inner)
+        channels, rest = inner, a.vectors - inner * (state + 1)
+        if rest % inner:
+            put(f"{block}ssm_dt_norm.weight", rank)
+            put(f"{block}ssm_b_norm.weight", state)
+            put(f"{block}ssm_c_norm.weight", state)
+            rest -= rank + 2 * state
+    else:
+        heads = a.kv_heads
+        channels, rest = by_name["input projection"].outputs - inner - heads, a.vectors - 3 * heads - inner
+        put(f"{block}ssm_a", 1, heads)
+        put(f"{block}ssm_d", 1, heads)
+        put(f"{block}ssm_dt.bias", heads)
+        put(f"{block}ssm_norm.weight", inner // 8, 8)
+    put(f"{block}ssm_conv1d.weight", rest // channels - 1, channels)
+    put(f"{block}ssm_conv1d.bias", channels)
+    assert rest % channels == 0
+
+
 def _feed_forward(
     put: Any, put_matrix: Any, block: str, part: FeedForward | Experts | None, family: str
 ) -> None:
@@ -241,6 +307,10 @@ def _feed_forward(
         for matrix in matrices:
             if matrix.name == "shared gate":
                 put(f"{block}ffn_gate_inp_shexp.weight", matrix.inputs)
+            elif matrix.name in ("to experts", "from experts"):
+                put_matrix(f"{block}ffn_latent_{'down' if matrix.name[0] == 't' else 'up'}", matrix)
+            elif matrix.name == "gate and up" and family == "gemma4" and more:
+                put(f"{block}ffn_gate_up_exps.weight", matrix.inputs, matrix.outputs, *more)
             elif matrix.name == "gate and up" and (family not in _FUSED_GATE or more):
                 for name in ("gate", "up"):
                     put(f"{block}ffn_{name}{suffix}.weight", matrix.inputs, matrix.outputs // 2, *more)
@@ -257,13 +327,19 @@ def _feed_forward(
     elif isinstance(part, Experts):
         put_matrix(f"{block}ffn_gate_inp", part.router[0])
         mlp(part.expert, "_exps", part.total)
-        mlp(part.shared, "_shexp")
-        if part.vectors:
+        mlp(part.shared, "" if family == "gemma4" else "_shexp")
+        if family == "gemma4":
+            put(f"{block}ffn_gate_inp.scale", part.router[0].inputs)
+            put(f"{block}ffn_down_exps.scale", part.total)
+            assert part.vectors == part.router[0].inputs + part.total
+        elif part.vectors:
             put(f"{block}exp_probs_b.bias", part.vectors)
 
 
 def _metadata(found: Architecture, config: Mapping[str, Any], family: str, old: bool) -> dict[str, Any]:
     """Keys as the converter writes them."""
+    if family == "mamba":
+        return _mamba_metadata(found, config)
     attention = next(a for _, a in found.attentions() if a.kind != "recurrent")
     keys: dict[str, Any] = {
         "block_count": found.layers,
@@ -281,7 +357,7 @@ def _metadata(found: Architecture, config: Mapping[str, Any], family: str, old: 
     if experts:
         width = experts[0].expert[-1].inputs
         keys |= {"expert_count": experts[0].total, "expert_used_count": experts[0].active}
-        named = family in ("llama", "dbrx", "olmoe")  # these have one width for all
+        named = family in ("llama", "dbrx", "olmoe", "jamba")  # these have one width for all
         keys["feed_forward_length" if named else "expert_feed_forward_length"] = width
     window = [a.window_tokens for _, a in found.attentions() if a.window_tokens is not None]
     if window and family not in ("llama", "starcoder2", "llama4"):
@@ -305,6 +381,43 @@ def _metadata(found: Architecture, config: Mapping[str, Any], family: str, old: 
             "ssm.inner_size": config["linear_value_head_dim"] * config["linear_num_value_heads"],
             "full_attention_interval": 4,
         }
+    layers = [run.layer for run in found.runs for _ in range(run.count)]
+    mixers = [layer.attention for layer in layers]
+    grown = [a.kv_heads if a is not None and a.cache_elements else 0 for a in mixers]
+    if family == "gemma4":
+        keys |= {
+            "attention.head_count_kv": grown,
+            "attention.sliding_window_pattern": [
+                a is not None and a.window_tokens is not None for a in mixers
+            ],
+            "attention.shared_kv_layers": 0,
+            "embedding_length_per_layer_input": 0,
+            "feed_forward_length": config["intermediate_size"],
+        }
+        for part in ("key", "value"):
+            keys[f"attention.{part}_length"] = config["global_head_dim"]
+            keys[f"attention.{part}_length_swa"] = config["head_dim"]
+    if family == "jamba":
+        keys |= {
+            "attention.head_count_kv": grown,
+            "ssm.conv_kernel": config["mamba_d_conv"],
+            "ssm.inner_size": config["mamba_expand"] * found.hidden,
+            "ssm.state_size": config["mamba_d_state"],
+            "ssm.time_step_rank": config["mamba_dt_rank"],
+        }
+    if family == "nemotron_h_moe":
+        width = config["moe_intermediate_size"]
+        keys |= {
+            "attention.head_count_kv": grown,
+            "feed_forward_length": [0 if layer.feed_forward is None else width for layer in layers],
+            "ssm.conv_kernel": config["conv_kernel"],
+            "ssm.inner_size": config["mamba_head_dim"] * config["mamba_num_heads"],
+            "ssm.state_size": config["ssm_state_size"],
+            "ssm.time_step_rank": config["mamba_num_heads"],
+            "ssm.group_count": config["n_groups"],
+        }
+        if "moe_latent_size" in config:
+            keys["moe_latent_size"] = config["moe_latent_size"]
     return {
         "general.architecture": family,
         "general.type": "model",
@@ -313,3 +426,20 @@ def _metadata(found: Architecture, config: Mapping[str, Any], family: str, old: 
         "tokenizer.ggml.tokens": ["<s>", "</s>", "a"],
         "general.file_type": 15,
     }
+
+
+def _mamba_metadata(found: Architecture, config: Mapping[str, Any]) -> dict[str, Any]:
+    keys = {
+        "block_count": found.layers,
+        "context_length": 2**20,
+        "embedding_length": found.hidden,
+        "feed_forward_length": 0,
+        "attention.head_count": 0,
+        "ssm.conv_kernel": config["conv_kernel"],
+        "ssm.inner_size": config["expand"] * found.hidden,
+        "ssm.state_size": config["state_size"],
+        "ssm.time_step_rank": config["time_step_rank"],
+        "ssm.dt_b_c_rms": False,
+    }
+    named = {"general.architecture": "mamba", "general.name": found.name}
+    return {**named, **{f"mamba.{key}": content for key, content in keys.items()}}

@@ -86,6 +86,106 @@ def test_that_a_model_has_the_shapes_of_its_config_json(name: str) -> None:
     assert not any("tensors hold" in note for note in found.notes)
 
 
+def shapes(hidden: int, layers: int, heads: int, kv: int, width: int, vocabulary: int) -> dict[str, Any]:
+    return {
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "num_key_value_heads": kv,
+        "intermediate_size": width,
+        "vocab_size": vocabulary,
+        "max_position_embeddings": 8192,
+    }
+
+
+OTHERS: dict[str, dict[str, Any]] = {
+    "cohere2": {
+        **shapes(4096, 32, 32, 8, 14_336, 256_000),
+        "head_dim": 128,
+        "sliding_window": 4096,
+        "sliding_window_pattern": 4,
+        "tie_word_embeddings": True,
+    },
+    "phimoe": {
+        **shapes(4096, 32, 32, 8, 6400, 32_064),
+        "num_local_experts": 16,
+        "num_experts_per_tok": 2,
+        "attention_bias": True,
+        "lm_head_bias": True,
+    },
+    "granitemoe": {
+        **shapes(1536, 32, 24, 8, 512, 49_155),
+        "num_local_experts": 40,
+        "num_experts_per_tok": 8,
+        "tie_word_embeddings": True,
+    },
+    "granitemoeshared": {
+        **shapes(1536, 4, 24, 8, 512, 49_155),
+        "num_local_experts": 62,
+        "num_experts_per_tok": 6,
+        "shared_intermediate_size": 1024,
+        "tie_word_embeddings": True,
+    },
+    "dots1": {
+        **shapes(4096, 6, 32, 32, 10_944, 152_064),
+        "head_dim": 128,
+        "moe_intermediate_size": 1408,
+        "n_routed_experts": 128,
+        "n_shared_experts": 2,
+        "num_experts_per_tok": 6,
+        "first_k_dense_replace": 1,
+    },
+    "exaone4": {
+        **shapes(5120, 8, 40, 8, 27_392, 102_400),
+        "head_dim": 128,
+        "sliding_window": 4096,
+        "sliding_window_pattern": 4,
+    },
+    "hunyuan_v1_dense": {**shapes(4096, 32, 32, 8, 14_336, 128_167), "head_dim": 128},
+    "qwen2_vl_text": {**shapes(3584, 28, 28, 4, 18_944, 152_064), "use_sliding_window": False},
+    "qwen3_vl_moe_text": {
+        **shapes(2048, 8, 32, 4, 6144, 151_936),
+        "head_dim": 128,
+        "moe_intermediate_size": 768,
+        "num_experts": 128,
+        "num_experts_per_tok": 8,
+    },
+    "gpt_bigcode": {
+        "n_embd": 6144,
+        "n_layer": 40,
+        "n_head": 48,
+        "n_inner": 24_576,
+        "n_positions": 8192,
+        "vocab_size": 49_152,
+        "multi_query": True,
+    },
+    "ministral3": {**shapes(4096, 34, 32, 8, 14_336, 131_072), "head_dim": 128},
+    "arcee": {**shapes(2560, 36, 20, 4, 18_432, 128_004), "head_dim": 128},
+    "ernie4_5": {**shapes(1024, 18, 16, 2, 3072, 103_424), "head_dim": 128, "tie_word_embeddings": True},
+}
+
+
+@pytest.mark.parametrize("kind", OTHERS)
+def test_that_further_families_have_the_shapes_of_their_config_json(kind: str) -> None:
+    config = {"model_type": kind, **OTHERS[kind]}
+    expected = read_config(config, "Model")
+    metadata, tensors = gguf.model(expected, config)
+    found = read(metadata, tensors)
+    assert found.runs == expected.runs
+    assert found.parameters == expected.parameters
+    assert found.tied == expected.tied
+    assert stored_bytes(found).total == sum(gguf.size_of(*content) for content in tensors.values())
+    assert not any("tensors hold" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"),
+    [("cohere2", 8_028_033_024), ("phimoe", 41_873_153_344), ("gpt_bigcode", 15_517_456_384)],
+)
+def test_that_further_families_have_their_published_parameters(kind: str, parameters: int) -> None:
+    assert read_config({"model_type": kind, **OTHERS[kind]}, "Model").parameters == parameters
+
+
 @pytest.mark.parametrize("name", ["llama-3.1-8b", "mixtral-8x7b", "deepseek-v3", "gemma-2-9b", "gpt-oss-20b"])
 def test_that_bytes_are_those_of_the_tensors_by_part(name: str) -> None:
     metadata, tensors = laid_out(name)
@@ -244,6 +344,39 @@ def test_that_a_missing_part_is_named(tmp_path: Path) -> None:
         read_gguf(second)
 
 
+def test_that_parts_of_different_models_are_told_apart(tmp_path: Path) -> None:
+    first, second = in_parts(tmp_path)
+    _, tensors = tiny()
+    split = {"split.count": 2, "split.tensors.count": len(tensors)}
+    rest = {name: tensors[name] for name in list(tensors)[7:]}
+    write(tmp_path, "tiny-00002-of-00002.gguf", {**split, "split.no": 0}, rest)
+    with pytest.raises(InputError, match=r"^tiny-00002-of-00002\.gguf: it says that it is part 1 of 2$"):
+        read_gguf(first)
+    write(tmp_path, "tiny-00002-of-00002.gguf", {"split.count": 3, "split.no": 1}, rest)
+    with pytest.raises(InputError, match=r"^tiny-00002-of-00002\.gguf: it says that it is part 2 of 3$"):
+        read_gguf(second)
+    del rest["output.weight" if "output.weight" in rest else next(iter(rest))]
+    write(tmp_path, "tiny-00002-of-00002.gguf", {**split, "split.no": 1}, rest)
+    with pytest.raises(
+        InputError, match=r"^tiny-00001-of-00002\.gguf: its parts hold \d+ tensors, expected 21$"
+    ):
+        read_gguf(first)
+    again = {name: tensors[name] for name in list(tensors)[6:-1]}
+    write(tmp_path, "tiny-00002-of-00002.gguf", {**split, "split.no": 1}, again)
+    with pytest.raises(
+        InputError, match=r'^tiny-00002-of-00002\.gguf: the tensor ".+" is in another part too$'
+    ):
+        read_gguf(first)
+
+
+def test_that_a_first_part_without_tensors_is_read(tmp_path: Path) -> None:
+    metadata, tensors = tiny()
+    split = {"split.count": 2, "split.tensors.count": len(tensors)}
+    first = write(tmp_path, "tiny-00001-of-00002.gguf", {**metadata, **split, "split.no": 0}, {})
+    write(tmp_path, "tiny-00002-of-00002.gguf", {**split, "split.no": 1}, tensors)
+    assert stored_bytes(read_gguf(first)[1]) == stored_bytes(read(metadata, tensors))
+
+
 # --- what is wrong
 
 
@@ -364,6 +497,14 @@ def test_that_the_alignment_must_be_possible(alignment: object) -> None:
     ("change", "said"),
     [
         ({"general__architecture": "clip"}, "this is the projector of a vision or audio model"),
+        (
+            {"general__architecture": None, "general__type": "imatrix"},
+            "this is an importance matrix, no model",
+        ),
+        ({"general__architecture": "controlvector"}, "this is a control vector; its model's file is needed"),
+        ({"general__architecture": "flux"}, "this is a model of pictures or video, not a language model"),
+        ({"general__architecture": "bert"}, "this is an encoder, which neither prefills nor decodes"),
+        ({"llama__attention__causal": False}, "this is an encoder, which neither prefills nor decodes"),
         ({"general__type": "adapter"}, "this is an adapter (LoRA); its base model's file is needed"),
         ({"general__type": "mmproj"}, "this is the projector of a vision or audio model"),
         ({"general__architecture": 3}, "general.architecture must be text, got 3"),
@@ -400,9 +541,46 @@ def test_that_what_is_missing_or_contradictory_is_named(change: dict[str, Any], 
 def test_that_layers_of_another_kind_are_refused_by_name() -> None:
     metadata, tensors = tiny()
     tensors["blk.0.ssm_in.weight"] = (32, 64), gguf.F16
-    renamed = {key.replace("llama.", "jamba."): content for key, content in metadata.items()}
-    said = refusal(gguf.file({**renamed, "general.architecture": "jamba"}, tensors))
-    assert said.endswith('family "jamba" is not modelled: its layers hold "ssm_in.weight"')
+    renamed = {key.replace("llama.", "plamo2."): content for key, content in metadata.items()}
+    said = refusal(gguf.file({**renamed, "general.architecture": "plamo2"}, tensors))
+    assert said.endswith('family "plamo2" is not modelled: its layers hold "ssm_in.weight"')
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"attention.shared_kv_layers": 10}, "num_kv_shared_layers must be 0"),
+        ({"embedding_length_per_layer_input": 256}, "hidden_size_per_layer_input must be 0"),
+        ({"attention.sliding_window_pattern": 6}, "sliding_window_pattern must be one value for each layer"),
+        ({"attention.head_count_kv": [16, 4]}, "head_count_kv must be a whole number for each of 60 layers"),
+    ],
+)
+def test_that_a_gemma_4_of_another_build_is_refused(change: dict[str, Any], said: str) -> None:
+    metadata, tensors = laid_out("gemma-4-31b")
+    changed = {**metadata, **{f"gemma4.{key}": content for key, content in change.items()}}
+    with pytest.raises(InputError, match=said):
+        read(changed, tensors)
+
+
+def test_that_state_space_layers_that_do_not_add_up_are_refused() -> None:
+    metadata, tensors = laid_out("mamba-2.8b")
+    with pytest.raises(InputError, match=r"mamba\.ssm\.inner_size 5,000 is no multiple of the 2,560 hidden"):
+        read({**metadata, "mamba.ssm.inner_size": 5000}, tensors)
+    metadata, tensors = laid_out("nemotron-3-nano-30b")
+    with pytest.raises(InputError, match=r"ssm\.inner_size 4,096 is no multiple of its 60 heads"):
+        read({**metadata, "nemotron_h_moe.ssm.time_step_rank": 60}, tensors)
+    without = {name: content for name, content in tensors.items() if not name.startswith("blk.3.")}
+    with pytest.raises(InputError, match="layer 3 holds no block that nemotron_h_moe has"):
+        read(metadata, without)
+    metadata, tensors = laid_out("jamba-v0.1")
+    moved = {name.replace("blk.12.attn_q", "blk.13.attn_q"): content for name, content in tensors.items()}
+    with pytest.raises(
+        InputError, match=r"layers with attn_q\.weight do not follow each other at one distance"
+    ):
+        read(metadata, moved)
+    none = {name: content for name, content in tensors.items() if "attn_q" not in name}
+    with pytest.raises(InputError, match=r"no layer has a tensor attn_q\.weight"):
+        read(metadata, none)
 
 
 def test_that_a_vocabulary_alone_is_no_model() -> None:
@@ -429,6 +607,32 @@ def test_that_a_vocabulary_of_a_quarter_million_is_walked_over_and_not_kept(tmp_
     lists = {"tokenizer.ggml.tokens": words, "tokenizer.ggml.scores": [0.0] * len(words)}
     path = write(tmp_path, "wide.gguf", {**metadata, **lists}, tensors)
     assert peak_bytes(lambda: read_gguf(path)) < 2**20
+
+
+def test_that_a_file_longer_than_the_address_space_is_read(tmp_path: Path) -> None:
+    """Under `ulimit -v`, and anyway: only what may hold the header is mapped."""
+    resource = pytest.importorskip("resource")
+    metadata, tensors = laid_out("llama-3.1-70b")
+    made, size = gguf.header(metadata, tensors)
+    path = tmp_path / "long.gguf"
+    with open(path, "wb") as file:
+        file.write(made)
+        file.truncate(size)
+    assert size > 39 * 10**9
+    limits = resource.getrlimit(resource.RLIMIT_AS)
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (size // 2, limits[1]))
+    except (ValueError, OSError):
+        pytest.skip("this system does not bound the address space")
+    try:
+        found = read_gguf(str(path))[1]
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, limits)
+    assert stored_bytes(found).total == sum(gguf.size_of(*content) for content in tensors.values())
+    with open(path, "r+b") as file:
+        file.truncate(size - 1)
+    with pytest.raises(InputError, match=f"its tensors end at byte {size:,} and it has {size - 1:,}$"):
+        read_gguf(str(path))
 
 
 def test_that_a_block_of_every_type_holds_whole_bytes() -> None:

@@ -129,8 +129,8 @@ def test_that_kimi_k2_5_has_only_its_routed_experts_in_four_bits():
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        (FP8, "fp8 fp8, blocks of 128 x 128"),
-        ({"quant_method": "fp8", "activation_scheme": "static"}, "fp8 fp8, one scale a matrix"),
+        (FP8, "fp8, blocks of 128 x 128"),
+        ({"quant_method": "fp8", "activation_scheme": "static"}, "fp8, one scale a matrix"),
         ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64}, "awq int4, groups of 64"),
         ({"quant_method": "gptq", "bits": 8, "group_size": -1}, "gptq int8, one scale a row"),
         (
@@ -138,8 +138,8 @@ def test_that_kimi_k2_5_has_only_its_routed_experts_in_four_bits():
             "bitsandbytes nf4, groups of 64",
         ),
         ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "bitsandbytes int8, one scale a row"),
-        ({"quant_method": "mxfp4"}, "mxfp4 fp4, groups of 32"),
-        ({"quant_method": "fbgemm_fp8"}, "fbgemm_fp8 fp8, one scale a row"),
+        ({"quant_method": "mxfp4"}, "mxfp4, groups of 32"),
+        ({"quant_method": "fbgemm_fp8"}, "fbgemm_fp8, one scale a row"),
         ({"quant_method": "bitnet", "linear_class": "autobitlinear"}, "bitnet int2, one scale a matrix"),
         (groups(), "compressed-tensors int4, groups of 128"),
         (groups(num_bits=8, type="float", strategy="channel"), "compressed-tensors fp8, one scale a row"),

@@ -526,3 +526,43 @@ def test_that_what_does_not_fit_in_memory_is_marked_and_drawn_all_the_same(model
     assert fits.stage.is_marked is not fits.result.memory.fits
     assert too_much.stage.is_marked is not too_much.result.memory.fits
     assert too_much.stage.blocks
+
+
+# --- the speed of light ----------------------------------------------------------------------------
+
+
+@FEW
+@given(scenes())
+def test_that_a_ghost_begins_with_its_block_and_is_as_wide_as_no_engine_could_beat(s: Scene) -> None:
+    blocks = {block.first: block for block in s.stage.blocks}
+    ideal, axis = s.result.speed_of_light, s.stage.axis
+    for ghost in s.stage.ghosts:
+        block, start_s = blocks[ghost.first], s.result.request.pass_start_s(ghost.first)
+        assert block.passes == ghost.passes == 1
+        assert (ghost.box.y, ghost.box.h, ghost.bound) == (block.box.y, block.box.h, block.bound)
+        end = axis.clipped_px(start_s + ideal.pass_cost(ghost.first).time_s)
+        assert ghost.box.x == pytest.approx(axis.clipped_px(start_s))
+        assert ghost.box.right == pytest.approx(end)
+        assert s.stage.layout.plot.x - 0.01 <= ghost.box.x
+        assert ghost.box.right <= s.stage.layout.plot.right + 0.01
+
+
+def test_that_the_usual_request_has_a_ghost_of_its_golden_times() -> None:
+    s = scene(Scenario())
+    prefill = s.stage.ghosts[0]
+    width = prefill.box.w / s.stage.axis.px_per_s
+    assert width == pytest.approx(7.22e-3, rel=0.02)  # 7.217 TFLOP and attention, at 989 TFLOP/s
+    assert s.result.speed_of_light.pass_cost(1).time_s == pytest.approx(4.50e-3, rel=0.01)
+    narrow = scene(Scenario(prompt_tokens=128))
+    assert narrow.stage.ghosts[0].box.w / narrow.stage.axis.px_per_s == pytest.approx(4.49e-3, rel=0.002)
+
+
+def test_that_the_speed_of_light_has_no_ghost_of_itself() -> None:
+    assert scene(Scenario(fidelity="ideal")).stage.ghosts == ()
+
+
+def test_that_thin_passes_have_no_ghost_until_one_zooms_in() -> None:
+    whole = scene(Scenario())
+    assert [ghost.first for ghost in whole.stage.ghosts] == [0]
+    near = scene(Scenario(), Window(0.015, 0.045))
+    assert {ghost.first for ghost in near.stage.ghosts} >= {1, 2, 3}

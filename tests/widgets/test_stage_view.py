@@ -22,6 +22,7 @@ from pdviz.scenario import Scenario
 from pdviz.scene.axis import Window, automatic_window
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, LIGHT
+from pdviz.widgets.stage_paint import open_stretches
 from pdviz.widgets.stage_view import StageView
 
 Key = Qt.Key
@@ -522,6 +523,27 @@ def test_that_the_picture_shows_the_theme_the_moment_and_the_request(held: Held)
         assert one != other
 
 
+def test_that_the_playhead_strikes_no_text_through(held: Held) -> None:
+    held.view.set_result(evaluate(Scenario(prompt_tokens=32_768)))
+    stage = held.view.stage
+    layout = stage.layout
+    texts = [*stage.texts, *(d.text for d in stage.dimensions)]
+    texts += [text for text in (stage.inside, stage.inside_detail) if text is not None]
+    lengths = set()
+    for i in range(200):
+        x = layout.plot.x + i / 199 * layout.plot.w
+        top, bottom = layout.wedge.bottom, layout.bandwidth.bottom
+        stretches = open_stretches(stage, x, top, bottom, 1.0)
+        assert top <= stretches[0][0]
+        assert stretches[-1][1] == bottom
+        for y0, y1 in stretches:
+            assert y0 < y1
+            for text in texts:
+                assert not (text.box.x < x < text.box.right and y0 < text.box.bottom and text.box.y < y1)
+        lengths.add(round(sum(y1 - y0 for y0, y1 in stretches)))
+    assert len(lengths) > 1
+
+
 def test_that_the_block_of_a_short_prompt_turns_blue(held: Held) -> None:
     held.view.set_time(held.result.e2e_s)
     colours = []
@@ -530,6 +552,6 @@ def test_that_the_block_of_a_short_prompt_turns_blue(held: Held) -> None:
         held.view.show_window(first_view(held.result))
         block = held.view.stage.blocks[0]
         assert block.first == 0
-        spot = QPoint(round(block.box.x + block.box.w / 2), round(block.box.bottom - 3))
+        spot = QPoint(round(block.box.x + 0.9 * block.box.w), round(block.box.bottom - 3))
         colours.append(picture(held).pixelColor(spot).name())
     assert colours == [DARK.compute, DARK.bandwidth]
