@@ -213,6 +213,11 @@ def _heads_of_kind(fields: Fields, kind: str) -> int:
 
 def laguna(fields: Fields, hidden: int, kind: str) -> Attention:
     """Laguna: heads by kind of layer, QK norms, and a gate on each head (or each of its channels)."""
+    gating = fields.raw("gating")
+    if gating not in (None, True, "per-head", "per-element"):
+        raise fields.error(
+            f"{fields.label('gating')} must be true, per-head or per-element, got {shown(gating)}"
+        )
     heads = _heads_of_kind(fields, kind)
     kv_heads = fields.count("num_key_value_heads", most=MOST_HEADS)
     if heads % kv_heads:
@@ -220,12 +225,29 @@ def laguna(fields: Fields, hidden: int, kind: str) -> Attention:
             f"{fields.label('num_attention_heads_per_layer')} must be multiples of the {kv_heads} KV heads, "
             f"got {heads}"
         )
-    width = fields.count("head_dim")
-    gating = fields.raw("gating")
-    if gating not in (None, True, "per-head", "per-element"):
+    return _gated(fields, hidden, heads, kv_heads, by_channel=gating == "per-element")
+
+
+def step(fields: Fields, hidden: int, kind: str) -> Attention:
+    """Step 3.5: windowed layers have heads of their own, every head has a gate."""
+    heads = fields.count("num_attention_heads", most=MOST_HEADS)
+    kv_heads = fields.count("num_key_value_heads", "num_attention_groups", most=MOST_HEADS)
+    if kind == "sliding" and fields.has("num_sliding_attention_heads"):
+        heads = fields.count("num_sliding_attention_heads", most=MOST_HEADS)
+    elif kind == "sliding" and fields.has("attention_other_setting"):
+        other = fields.child("attention_other_setting")
+        heads = other.count("num_attention_heads", most=MOST_HEADS)
+        kv_heads = other.count("num_attention_groups", most=MOST_HEADS)
+    if heads % kv_heads:
         raise fields.error(
-            f"{fields.label('gating')} must be true, per-head or per-element, got {shown(gating)}"
+            f"{fields.label('num_attention_heads')} of {kind} layers must be a multiple of "
+            f"the {kv_heads} KV heads, got {heads}"
         )
+    return _gated(fields, hidden, heads, kv_heads, by_channel=False)
+
+
+def _gated(fields: Fields, hidden: int, heads: int, kv_heads: int, *, by_channel: bool) -> Attention:
+    width = fields.count("head_dim")
     bias = fields.flag("attention_bias", False)
     return Attention(
         kind="full",
@@ -235,7 +257,7 @@ def laguna(fields: Fields, hidden: int, kind: str) -> Attention:
         value_head_dim=width,
         matrices=(
             Matrix("qkv", hidden, (heads + 2 * kv_heads) * width, bias),
-            Matrix("attention gate", hidden, heads * (width if gating == "per-element" else 1)),
+            Matrix("attention gate", hidden, heads * (width if by_channel else 1)),
             Matrix("attention output", heads * width, hidden, bias),
         ),
         cache_elements=2 * kv_heads * width,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pdviz.costmodel import hf_rules as rules
-from pdviz.costmodel.hf_attention import laguna, mimo_v2
+from pdviz.costmodel.hf_attention import laguna, mimo_v2, step
 from pdviz.costmodel.hf_bases import (
     AS_WIDE,
     BIAS,
@@ -177,6 +177,10 @@ MIXTURE: dict[str, Family] = {
             sparse=stepped, shared=shared_width("shared_expert_intermediate_size"), correction=True
         ),
         defaults=HEAD_128,
+    ),
+    "step3p5": Family(
+        attention=step,
+        mixture=Mixture(sparse=rules.step_sparse, shared=shared_width("share_expert_dim"), correction=True),
     ),
     "cohere2_moe": llama(
         kv_as_queries=True,

@@ -208,9 +208,13 @@ class Fields:
             )
         return value
 
-    def names_of_layers(self, name: str, layers: int) -> list[str] | None:
-        """One word for each layer; None where it is absent."""
-        values = self.entries(name, layers)
+    def names_of_layers(self, name: str, layers: int, spare: int = 0) -> list[str] | None:
+        """One word for each layer; None where it is absent. ``spare`` more may follow and do not count."""
+        values = self.entries(name)
+        if values is not None and spare and len(values) == layers + spare:
+            values = values[:layers]
+        else:
+            values = self.entries(name, layers)
         if values is None:
             return None
         words = [value for value in values if isinstance(value, str)]

@@ -86,7 +86,8 @@ def expert_block(fields: Fields, family: Family, mixture: Mixture, hidden: int) 
 
 
 def _mixers(fields: Fields, family: Family, layers: int) -> list[str]:
-    words = fields.names_of_layers("layer_types", layers)
+    modules = fields.number("num_nextn_predict_layers", default=0, most=64)
+    words = fields.names_of_layers("layer_types", layers, spare=modules)
     if words is None:
         return (family.mixers or full)(fields, layers)
     for word in sorted(set(words)):

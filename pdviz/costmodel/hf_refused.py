@@ -28,6 +28,7 @@ _REASONS = {
     "its attention is the difference of two": "diffllama",
     "its experts are looked up in pairs of keys": "doge",
     "its attention heads are experts": "jetmoe",
+    "its dense MLPs beside the experts are not modelled": "git grok grok-2",
     "its attention skips blocks of the context in a pattern that is not modelled": "phi3small",
     "its attention is factorised in a way that is not modelled": "step3_vl step3_text step3",
     "its config.json does not say which language model it holds": "minicpmv minicpmo",

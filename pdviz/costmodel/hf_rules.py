@@ -366,3 +366,18 @@ def four_times_as_wide(fields: Fields) -> None:
     ratio = fields.raw("expansion_ratio")
     if ratio not in (None, 4):
         raise fields.error(f"{fields.label('expansion_ratio')} must be 4, got {shown(ratio)}")
+
+
+def step_sparse(fields: Fields, layers: int) -> list[bool]:
+    """``moe_layers_enum`` lists the layers with experts, as numbers or in a text with commas."""
+    words = fields.names_of_layers("mlp_layer_types", layers)
+    if words is not None:
+        return [word == "sparse" for word in words]
+    listed = fields.raw("moe_layers_enum")
+    parts = [part.strip() for part in listed.split(",")] if isinstance(listed, str) else listed
+    numbers = {str(part) for part in parts} if isinstance(parts, list) else set()
+    if not numbers or not all(n.isdecimal() and len(n) < 6 for n in numbers):
+        raise fields.error(
+            f"{fields.label('moe_layers_enum')} must list layers, such as 3,4,5, got {shown(listed)}"
+        )
+    return [str(layer) in numbers for layer in range(layers)]

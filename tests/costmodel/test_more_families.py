@@ -411,6 +411,19 @@ def test_that_a_switch_that_published_models_set_is_said_where_the_file_is_silen
     assert note.startswith(f"{field} is not in the file: read as false, the default of its class, though ")
 
 
+@pytest.mark.parametrize("enum", [None, "", "3,x", {"a": 1}, "-1", 7])
+def test_that_step_s_layers_with_experts_must_be_listed(enum: object):
+    config = {**FURTHER["Step-3.5-Flash"]["config"], "moe_layers_enum": enum}
+    with pytest.raises(InputError, match="moe_layers_enum must list layers, such as 3,4,5, got"):
+        read_config(config, "step")
+
+
+def test_that_kinds_of_layers_may_go_on_for_prediction_modules():
+    assert changed("Step-3.5-Flash").left_out == ("3 multi-token prediction modules",)
+    with pytest.raises(InputError, match="layer_types must have one entry for each of the 45 layers, got 48"):
+        changed("Step-3.5-Flash", num_nextn_predict_layers=2)
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
