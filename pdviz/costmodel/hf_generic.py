@@ -94,8 +94,6 @@ def llama_like(fields: Fields, kind: str, tying_is_said: bool) -> Family:
         said.append("head tied to the embedding, as Hugging Face assumes where a file does not say")
     if fields.has(*EXPERTS) and not fields.has("moe_intermediate_size"):
         said.append("experts as wide as intermediate_size")
-    if fields.has(*EXPERTS) and not fields.has("moe_intermediate_size"):
-        said.append("experts as wide as intermediate_size")
     if window_tokens(fields) is not None and not fields.has("use_sliding_window", "layer_types"):
         said.append("sliding_window left aside")
     return Family(

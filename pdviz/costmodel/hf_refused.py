@@ -7,6 +7,7 @@ import re
 from pdviz.costmodel.hf_fields import Fields, shown
 
 _SHARED = "its layers share KV caches and take inputs of their own"
+_KV = "its layers share KV caches, which is not modelled"
 _INDEXER = "an indexer picks which tokens each query attends to"
 _ENCODER = "it is an encoder and writes no text"
 _BOTH = "it has an encoder"
@@ -16,7 +17,7 @@ _SPEECH = "it writes the codes of an audio codec, several at a time"
 
 _REASONS = {
     _SHARED: "gemma3n gemma3n_text gemma4_unified gemma4_unified_text",
-    "its layers share KV caches": "hunyuan",
+    _KV: "hunyuan",
     "some layers attend to an image": "mllama mllama_text_model idefics evolla otter",
     _INDEXER: "deepseek_v32 glm_moe_dsa axk2 dots3_note dots3_note_text glm5_next glm5_next_text hy_v4 "
     "hy_v4_vl hy_v4_vl_text",
@@ -69,10 +70,18 @@ _CLASSES = {
 
 def refuse(fields: Fields, kind: str) -> None:
     """Raise where the family is known not to be modelled, or the fields say so."""
+    if not re.fullmatch(r"[\w.-]{1,64}", kind, re.ASCII):
+        raise fields.error(
+            f"{fields.label('model_type')} must be a family's name, such as llama, got {shown(kind)}"
+        )
     if fields.raw("is_encoder_decoder") is True:
         raise fields.error(f"family {shown(kind)} is not modelled: {_BOTH}")
     if kind in REFUSED:
         raise fields.error(f"family {shown(kind)} is not modelled: {REFUSED[kind]}")
+    for name, least in (("cla_share_factor", 1), ("num_kv_shared_layers", 0)):
+        value, is_off = fields.raw(name), name == "cla_share_factor" and fields.raw("use_cla") is False
+        if isinstance(value, int) and value > least and not is_off:
+            raise fields.error(f"{fields.label(name)} is {value:,}: {_KV}")
 
 
 def bare_class(fields: Fields) -> str | None:

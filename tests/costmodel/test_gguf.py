@@ -549,7 +549,7 @@ def test_that_layers_of_another_kind_are_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"attention.shared_kv_layers": 10}, "num_kv_shared_layers must be 0"),
+        ({"attention.shared_kv_layers": 10}, "num_kv_shared_layers is 10: its layers share KV caches"),
         ({"embedding_length_per_layer_input": 256}, "hidden_size_per_layer_input must be 0"),
         ({"attention.sliding_window_pattern": 6}, "sliding_window_pattern must be one value for each layer"),
         ({"attention.head_count_kv": [16, 4]}, "head_count_kv must be a whole number for each of 60 layers"),

@@ -380,9 +380,33 @@ def test_that_an_unknown_family_s_experts_and_latents_are_read():
     assert read_config(config, "x").parameters == 15_706_484_224
 
 
+@pytest.mark.parametrize("kind", ["llama", "hunyuan_v1_dense", "brand_new"])
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"use_cla": True, "cla_share_factor": 2}, "cla_share_factor is 2: its layers share KV caches"),
+        ({"num_kv_shared_layers": 10}, "num_kv_shared_layers is 10: its layers share KV caches"),
+    ],
+)
+def test_that_layers_which_share_caches_are_refused_in_any_family(kind: str, fields: dict, said: str):
+    with pytest.raises(InputError, match=said):
+        llama(model_type=kind, **fields)
+
+
+def test_that_a_share_of_caches_which_is_off_changes_nothing():
+    off = {"use_cla": False, "cla_share_factor": 2, "num_kv_shared_layers": 0}
+    assert llama(model_type="hunyuan_v1_dense", **off).cache_elements() == llama().cache_elements()
+
+
+@pytest.mark.parametrize("kind", ["", "\x1b[31mx\n", "a" * 300, "two words"])
+def test_that_a_family_has_a_name(kind: str):
+    with pytest.raises(InputError, match="model_type must be a family's name, such as llama, got"):
+        llama(model_type=kind)
+
+
 @pytest.mark.parametrize(
     "field",
-    ["mamba_d_state", "ssm_state_size", "linear_num_key_heads", "swa_head_dim", "num_kv_shared_layers"],
+    ["mamba_d_state", "ssm_state_size", "linear_num_key_heads", "swa_head_dim"],
 )
 def test_that_an_unknown_family_with_layers_of_another_kind_is_refused(field: str):
     with pytest.raises(InputError, match=f'"brand_new" is not known, and {field} speaks of parts'):
