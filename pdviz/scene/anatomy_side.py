@@ -83,7 +83,8 @@ def build_table(result: Result, parts: Anatomy, card: Box, pen: Lettering) -> Ta
     def line(title: str, number: int, bytes_of: float, role: str, key: str, bold: bool) -> None:
         middle = y + (pitch - pen.height(13)) / 2
         left = inner.x + (18 * s if role else 0)
-        name = pen.fitted(title, count_x - left - 118 * s, 13, bold) or title
+        room = count_x - pen.width(count(number), 13, bold) - left - 6 * s
+        name = pen.fitted(title, room, 13, bold) or title
         texts.append(pen.line(left, middle, name, "text", 13, bold))
         for x, words in (
             (count_x, count(number)),
