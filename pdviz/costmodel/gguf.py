@@ -111,7 +111,8 @@ def gguf_architecture(header: Header, stem: str, where: str) -> tuple[dict[str, 
     meta.tensors = main
     config = _config(meta, family)
     name = (meta.text("general.name") or "").strip()
-    architecture = read_config(config, name[:80] if name.isprintable() and name else stem[:80], where)
+    name = name[:80] if name.isprintable() and name else stem[:80]
+    architecture = read_config(config, name, where, is_whole=True)
     architecture = _checked(architecture, main, meta, family)
     return config, msgspec.structs.replace(architecture, census=_census(main))
 

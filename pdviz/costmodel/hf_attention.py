@@ -20,6 +20,11 @@ def heads_of(fields: Fields, family: Family) -> tuple[int, int]:
         found = fields.count_or_none(*KV_HEADS, most=MOST_HEADS)
         if found is None and not family.kv_as_queries:
             fields.require(*KV_HEADS)
+        is_null = fields.present(*KV_HEADS)
+        if found is None and (family.kv_field or is_null):
+            how = "null" if is_null else "missing"
+            remark = f"{KV_HEADS[0]} is {how}: as many as query heads, as Hugging Face takes it."
+            fields.taken.remarks[remark] = None
         kv_heads = found or heads
     if heads % kv_heads:
         raise fields.error(
@@ -74,6 +79,8 @@ def latent_attention(fields: Fields, family: Family, hidden: int) -> Attention:
     plain = fields.count("qk_nope_head_dim")
     value = fields.count("v_head_dim")
     low_rank = fields.count_or_none("q_lora_rank")
+    if low_rank is None and family.low_rank:
+        fields.require("q_lora_rank")
     bias = on(family.qkv_bias, fields)
     if low_rank is None:
         query: tuple[Matrix, ...] = (Matrix("q", hidden, heads * (plain + rotary)),)

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
+from pdviz.costmodel import hf_patterns as patterns
 from pdviz.costmodel import hf_rules as rules
 from pdviz.costmodel.hf_recurrent import delta_net
 from pdviz.costmodel.hf_traits import (
@@ -17,6 +20,7 @@ from pdviz.costmodel.hf_traits import (
     shared_count,
     shared_width,
     stepped,
+    stepped_if_said,
     upper_windowed,
 )
 
@@ -34,6 +38,7 @@ QWEN = Mixture(sparse=stepped)
 QWEN_SHARED = Mixture(
     sparse=stepped, shared=shared_width("shared_expert_intermediate_size"), shared_gate=True
 )
+QWEN_3_5 = msgspec.structs.replace(QWEN_SHARED, sparse=stepped_if_said)
 
 
 def llama(**traits: Any) -> Family:
@@ -57,6 +62,7 @@ def gpt(**traits: Any) -> Family:
         "mlp_bias": True,
         "mlp_ratio": 4,
         "kv_as_queries": True,
+        "kv_field": False,
     }
     return Family(**{**base, **traits})
 
@@ -80,7 +86,7 @@ def qwen3_5(**traits: Any) -> Family:
     """Three layers with a fixed state, then one with gated attention."""
     base: dict[str, Any] = {
         "gated_output": True,
-        "mixers": rules.linear_but_every_nth,
+        "mixers": patterns.linear_but_every_nth,
         "recurrent": delta_net,
         "defaults": HEAD_256,
     }

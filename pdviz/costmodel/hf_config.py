@@ -64,8 +64,11 @@ def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
 def _tied(outer: Fields, inner: Fields, family: Family) -> bool:
     for fields in (outer, inner):
         if fields.has("tie_word_embeddings"):
-            return fields.flag("tie_word_embeddings", False)
-    return on(family.tied, inner)
+            return fields.switch("tie_word_embeddings", False)
+    tied = on(family.tied, inner)
+    if isinstance(family.tied, bool):  # a rule notes its own field
+        inner.take("tie_word_embeddings", tied)
+    return tied
 
 
 def _disagree(outer: Fields, inner: Fields, name: str) -> bool:
@@ -84,10 +87,13 @@ def _left_out(path: list[Fields], inner: Fields, family: Family) -> list[str]:
     return names
 
 
-def read_config(config: object, name: str, where: str = "config.json") -> Architecture:
+def read_config(
+    config: object, name: str, where: str = "config.json", *, is_whole: bool = False
+) -> Architecture:
     """The architecture that a decoded config.json describes.
 
-    ``name`` is the model's name for people, ``where`` names the file in error messages.
+    ``name`` is the model's name for people, ``where`` names the file in error messages. Where the
+    config ``is_whole``, made from another file that leaves nothing open, silence needs no note.
     Raises InputError, with one sentence that names the field, where the file cannot be read.
     """
     if not isinstance(config, Mapping):
@@ -106,6 +112,7 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
         inner.count("padded_vocab_size") if inner.has("padded_vocab_size") else inner.count("vocab_size")
     )
     runs = read_layers(inner, family, hidden)
+    attentions = [run.layer.attention for run in runs if run.layer.attention is not None]
 
     width = inner.count_or_none("word_embed_proj_dim") or hidden
     extra: tuple[Matrix, ...] = ()
@@ -121,8 +128,13 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
     context = None
     for spelling in _CONTEXT:
         context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
+    quantisation = read_quantisation(inner) or read_quantisation(outer)
     left_out = _left_out(path, inner, family)
-    notes = [*family.notes, *inner.assumptions()]
+    notes = [*family.notes]
+    if kind in FAMILIES and not is_whole:
+        notes += inner.assumptions(name for name in family.absent if not inner.present(name))
+    if context is None and any(a.cache_elements for a in attentions):
+        notes.append("The file gives no context length: prompts of any length are taken.")
     if outer.nested(inner) and _disagree(outer, inner, "tie_word_embeddings"):
         notes.append(f"The file contradicts itself: {inner.label('tie_word_embeddings')} is left aside.")
     notes += [text for field, text in family.absent.items() if not inner.present(field)]
@@ -150,5 +162,5 @@ def read_config(config: object, name: str, where: str = "config.json") -> Archit
         published_dtype=inner.text("torch_dtype", "dtype") or outer.text("torch_dtype", "dtype"),
         notes=tuple(notes),
         left_out=tuple(left_out),
-        quantisation=read_quantisation(inner) or read_quantisation(outer),
+        quantisation=quantisation,
     )

@@ -33,7 +33,6 @@ _SAME = {
     "hunyuan_vl_text": "hunyuan_v1_dense",
     "ministral": "mistral",
     "minimax_m1": "minimax_text_01",
-    "internlm2": "internlm",
     "stablelm_epoch": "stablelm",
     "phi-msft": "phi",
     "gpt-sw3": "gpt2",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from pdviz.costmodel import hf_rules as rules
 from pdviz.costmodel import hf_stacks as stacks
 from pdviz.costmodel.hf_attention import gemma4
@@ -29,12 +31,14 @@ from pdviz.costmodel.hf_traits import (
     upper_windowed,
     when,
     windowed,
+    windowed_if_on,
 )
 
 _USE_BIAS = flag("use_bias", False)
 _ERNIE = Family(tied=True, qkv_bias=_USE_BIAS, output_bias=_USE_BIAS, mlp_bias=_USE_BIAS, defaults=HEAD_128)
 _GLM4 = Family(norms=4, qkv_bias=BIASED, defaults=HEAD_128)
-_INTERNLM = Family(kv_as_queries=True, qkv_bias=flag("bias", True), output_bias=flag("bias", True))
+_INTERNLM2 = Family(kv_as_queries=True, qkv_bias=flag("bias", True), output_bias=flag("bias", True))
+_INTERNLM = msgspec.structs.replace(_INTERNLM2, kv_field=False)
 _MISTRAL = Family(
     mixers=windowed,
     absent={
@@ -56,7 +60,7 @@ DENSE: dict[str, Family] = {
         mixture=lambda fields: AS_WIDE if fields.number("num_experts", default=0) else None,
     ),
     "arcee": plain_llama(gated=False),
-    "smollm3": llama(tied=True, mixers=windowed, mlp_bias=MLP_BIAS),
+    "smollm3": llama(tied=True, mixers=windowed_if_on, mlp_bias=MLP_BIAS),
     "helium": llama(
         output_bias=False, mlp_bias=MLP_BIAS, defaults=HEAD_128, check=rules.head_as_hidden_over_heads
     ),
@@ -82,7 +86,7 @@ DENSE: dict[str, Family] = {
     "ministral": _MISTRAL,
     "ministral3": Family(mixers=windowed, defaults=HEAD_128),
     # Qwen, MiMo
-    "qwen": Family(qkv_bias=True, kv_as_queries=True, mlp_width=rules.half_width),
+    "qwen": Family(qkv_bias=True, kv_as_queries=True, kv_field=False, mlp_width=rules.half_width),
     "qwen2": qwen2(),
     "qwen3": qwen3(defaults=HEAD_128),
     "mimo": Family(qkv_bias=BIAS, mixers=upper_windowed),
@@ -148,13 +152,14 @@ DENSE: dict[str, Family] = {
         defaults={"sliding_window": 4096},
     ),
     "internlm": _INTERNLM,
+    "internlm2": _INTERNLM2,
     "internlm3": Family(
         kv_as_queries=True,
         qkv_bias=flag("qkv_bias", False),
         output_bias=flag("bias", False),
         mlp_bias=flag("bias", False),
     ),
-    "baichuan": Family(kv_as_queries=True),
+    "baichuan": Family(kv_as_queries=True, kv_field=False),
     "orion": llama(kv_as_queries=True, norm="layer"),
     # Every layer with a shape of its own
     "nemotron-nas": Family(stack=stacks.searched),

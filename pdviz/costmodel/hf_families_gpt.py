@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pdviz.costmodel import hf_patterns as patterns
 from pdviz.costmodel import hf_rules as rules
 from pdviz.costmodel.hf_bases import BIASED, MLP_BIAS, gpt, llama, unsaid
 from pdviz.costmodel.hf_traits import Family, flag, unless, when, windowed
@@ -16,37 +17,43 @@ def _falcon(**traits: object) -> Family:
         "qkv_bias": _FALCON_BIAS,
         "output_bias": _FALCON_BIAS,
         "mlp_bias": _FALCON_BIAS,
+        "mlp_field": "ffn_hidden_size",
         "kv_heads": rules.falcon_kv_heads,
     }
     return gpt(**{**base, **traits})
 
 
 GPT: dict[str, Family] = {
-    "gpt2": gpt(tied=True, positions=rules.gpt2_positions),
+    "gpt2": gpt(tied=True, mlp_field="n_inner", positions=rules.gpt2_positions),
     "openai-gpt": gpt(tied=True, final_norm=False, positions=rules.gpt2_positions),
     "ctrl": gpt(tied=True, head_bias=True, mlp_width=lambda fields, hidden: fields.count("dff")),
     "gpt_bigcode": gpt(
         tied=True,
+        mlp_field="n_inner",
         positions=rules.gpt2_positions,
         kv_heads=lambda fields, heads: 1 if fields.flag("multi_query", True) else heads,
     ),
     "jais": gpt(
         tied=True,
+        mlp_field="n_inner",
         gated=lambda fields: fields.text("activation_function") == "swiglu",
         positions=rules.jais_positions,
     ),
-    "jais2": gpt(mlp_ratio=None, qkv_bias=BIASED, output_bias=BIASED, mlp_bias=flag("mlp_bias", True)),
+    "jais2": gpt(
+        kv_field=True, mlp_ratio=None, qkv_bias=BIASED, output_bias=BIASED, mlp_bias=flag("mlp_bias", True)
+    ),
     "gpt_neo": gpt(
         tied=True,
+        mlp_field="intermediate_size",
         qkv_bias=False,
         heads=("num_heads", "num_attention_heads"),
-        mixers=rules.gpt_neo_mixers,
+        mixers=patterns.gpt_neo_mixers,
         window=("window_size",),
         positions=rules.learned_positions,
     ),
     "gpt_neox": gpt(mlp_ratio=None, qkv_bias=BIASED, output_bias=BIASED),
-    "gptj": gpt(norms=1, qkv_bias=False, output_bias=False, head_bias=True),
-    "codegen": gpt(norms=1, qkv_bias=False, output_bias=False, head_bias=True),
+    "gptj": gpt(norms=1, mlp_field="n_inner", qkv_bias=False, output_bias=False, head_bias=True),
+    "codegen": gpt(norms=1, mlp_field="n_inner", qkv_bias=False, output_bias=False, head_bias=True),
     "bloom": gpt(tied=True, embedding_norm=True),
     "opt": gpt(
         tied=True,
@@ -76,7 +83,13 @@ GPT: dict[str, Family] = {
     "RefinedWebModel": _falcon(),
     "RefinedWeb": _falcon(norms=2, kv_heads=rules.named_kv_heads),
     "persimmon": gpt(mlp_ratio=None, qk_norm=when("qk_layernorm", True, "shift")),
-    "phi": gpt(norms=1, head_bias=True, qk_norm=when("qk_layernorm", False, "shift")),
+    "phi": gpt(
+        norms=1,
+        kv_field=True,
+        mlp_field="intermediate_size",
+        head_bias=True,
+        qk_norm=when("qk_layernorm", False, "shift"),
+    ),
     "starcoder2": Family(
         tied=True,
         norm="layer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pdviz.costmodel import hf_patterns as patterns
 from pdviz.costmodel import hf_rules as rules
 from pdviz.costmodel.hf_attention import laguna, mimo_v2, step
 from pdviz.costmodel.hf_bases import (
@@ -38,7 +39,7 @@ from pdviz.costmodel.hf_traits import (
     shared_count,
     shared_if_said,
     shared_width,
-    stepped,
+    stepped_if_said,
     upper_windowed,
     when,
     windowed,
@@ -49,7 +50,7 @@ _USE_BIAS = flag("use_bias", False)
 
 _DEEPSEEK_V2 = Mixture(shared=shared_count, sparse=after_dense, correction=rules.noaux)
 _GRANITE_SHARED = Mixture(width=("intermediate_size",), shared=shared_width("shared_intermediate_size"))
-_SOLAR = Mixture(shared=shared_count, sparse=rules.after_dense_if_said, correction=True)
+_SOLAR = Mixture(shared=shared_count, sparse=patterns.after_dense_if_said, correction=True)
 
 
 def _granite(**traits: Any) -> Family:
@@ -76,7 +77,7 @@ MIXTURE: dict[str, Family] = {
             width=("intermediate_size",),
             shared=rules.arctic_residual,
             extra_vectors=lambda fields, hidden: hidden if rules.arctic_residual(fields, 0) else 0,
-            sparse=rules.arctic_sparse,
+            sparse=patterns.arctic_sparse,
         )
     ),
     "phimoe": llama(
@@ -118,21 +119,21 @@ MIXTURE: dict[str, Family] = {
         output_bias=_USE_BIAS,
         mlp_bias=_USE_BIAS,
         head_bias=_USE_BIAS,
-        mixture=Mixture(shared=shared_count, sparse=rules.ernie_sparse, correction=True),
+        mixture=Mixture(shared=shared_count, sparse=patterns.ernie_sparse, correction=True),
     ),
     "qwen2_moe": Family(qkv_bias=flag("qkv_bias", True), mixers=upper_windowed, mixture=QWEN_SHARED),
     "qwen3_moe": qwen3(mixture=QWEN),
-    "mellum": qwen3(mixers=full, mixture=QWEN, defaults=HEAD_128),
+    "mellum": qwen3(mixers=full, mixture=Mixture(sparse=stepped_if_said), defaults=HEAD_128),
     # DeepSeek and those with its experts
     "deepseek": llama(kv_as_queries=True, mixture=DEEPSEEK),
     "deepseek_v2": llama(
-        latent=flag("use_mla", True),
+        latent=lambda fields: fields.switch("use_mla", True),
         mlp_bias=MLP_BIAS,
         mixture=lambda fields: _DEEPSEEK_V2 if fields.has(*EXPERTS) else None,
     ),
     "deepseek_v3": latent(),
     "mistral4": latent(mixture=DEEPSEEK),
-    "sarvam_mla": latent(),
+    "sarvam_mla": latent(low_rank=False),
     "axk1": latent(
         mixture=Mixture(
             shared=shared_count,
@@ -167,20 +168,22 @@ MIXTURE: dict[str, Family] = {
         norms=4,
         gated_output=True,
         qk_norm="head",
-        mixers=rules.afmoe_mixers,
-        mixture=Mixture(shared=shared_count, sparse=rules.dense_first, correction=True),
+        mixers=patterns.afmoe_mixers,
+        mixture=Mixture(shared=shared_count, sparse=patterns.dense_first, correction=True),
         defaults=both(HEAD_128, sliding_window=1024),
     ),
     "laguna": Family(
         attention=laguna,
         mixture=Mixture(
-            sparse=stepped, shared=shared_width("shared_expert_intermediate_size"), correction=True
+            sparse=stepped_if_said, shared=shared_width("shared_expert_intermediate_size"), correction=True
         ),
         defaults=HEAD_128,
     ),
     "step3p5": Family(
         attention=step,
-        mixture=Mixture(sparse=rules.step_sparse, shared=shared_width("share_expert_dim"), correction=True),
+        mixture=Mixture(
+            sparse=patterns.step_sparse, shared=shared_width("share_expert_dim"), correction=True
+        ),
     ),
     "cohere2_moe": llama(
         kv_as_queries=True,
@@ -212,7 +215,7 @@ MIXTURE: dict[str, Family] = {
         defaults=HEAD_128,
     ),
     "mimo_v2_flash": Family(
-        mixers=rules.mimo_v2_mixers,
+        mixers=patterns.mimo_v2_mixers,
         attention=mimo_v2,
         mixture=Mixture(shared=shared_if_said, sparse=after_dense, correction=True),
         left_out=("multi-token prediction modules",),

@@ -7,7 +7,8 @@ file, the field, what was found and what was expected.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from pdviz.errors import InputError
 
@@ -33,6 +34,13 @@ def plain(name: str) -> str:
     return shown(name)[1:-1]
 
 
+class Taken(NamedTuple):
+    """What a reader took for granted: field -> value, and whole sentences."""
+
+    values: dict[str, str]
+    remarks: dict[str, None]
+
+
 class Fields:
     """The fields of one JSON object, read by name.
 
@@ -47,17 +55,18 @@ class Fields:
         where: str,
         inside: str = "",
         defaults: Mapping[str, int] | None = None,
+        taken: Taken | None = None,
     ) -> None:
         self._values = values
         self.where = where
         self._inside = inside
         self._defaults = defaults or {}
-        self._assumed: dict[str, int] = {}
+        self.taken = taken or Taken({}, {})
         self.asked: set[str] = set()
 
     def with_defaults(self, defaults: Mapping[str, int]) -> Fields:
         """The same fields, with a published class default for some that may be absent."""
-        return Fields(self._values, self.where, self._inside, defaults)
+        return Fields(self._values, self.where, self._inside, defaults, self.taken)
 
     def evened(self, names: Sequence[str]) -> Fields:
         """The same fields, where lists of one equal value for each layer count as that value."""
@@ -73,14 +82,20 @@ class Fields:
             found[name] = values[0]
         if not found:
             return self
-        return Fields({**self._values, **found}, self.where, self._inside, self._defaults)
+        return Fields({**self._values, **found}, self.where, self._inside, self._defaults, self.taken)
 
-    def assumptions(self) -> list[str]:
-        """A sentence for each class default that was used."""
-        return [
-            f"{self.label(name)} is not in the file; {value:,} is the published default of its class."
-            for name, value in self._assumed.items()
-        ]
+    def take(self, name: str, value: object) -> None:
+        """Note that the family's ``value`` stands in for a field that is not in the file."""
+        self.taken.values.setdefault(name, value if isinstance(value, str) else shown(value))
+
+    def assumptions(self, said: Iterable[str] = ()) -> list[str]:
+        """Sentences about what the file leaves open; fields of which the notes ``said`` more are left out."""
+        others = frozenset(said)
+        taken = {name: value for name, value in self.taken.values.items() if name not in others}
+        if not taken:
+            return list(self.taken.remarks)
+        listed = ", ".join(f"{name} = {value}" for name, value in taken.items())
+        return [*self.taken.remarks, f"Not in the file, taken as its family does: {listed}."]
 
     def error(self, text: str) -> InputError:
         """An InputError that says in which file."""
@@ -121,14 +136,14 @@ class Fields:
         value = self.raw(name)
         if not isinstance(value, Mapping):
             raise self.error(f"{self.label(name)} must be an object, got {shown(value)}")
-        return Fields(value, self.where, f"{self._inside}{name}.")
+        return Fields(value, self.where, f"{self._inside}{name}.", taken=self.taken)
 
     def _find(self, names: Sequence[str]) -> tuple[str, object]:
         found = [(name, value) for name in names if (value := self.raw(name)) is not None]
         if not found:
             default = None if self.present(names[0]) else self._defaults.get(names[0])
             if default is not None:
-                self._assumed[names[0]] = default
+                self.take(names[0], default)
             return names[0], default
         first, value = found[0]
         for other, second in found[1:]:
@@ -180,7 +195,13 @@ class Fields:
         return default if value is None else value
 
     def flag(self, name: str, default: bool) -> bool:
-        """True or false; ``default`` where absent."""
+        """True or false; where absent ``default``, that of the family, which is then noted."""
+        if self.raw(name) is None:
+            self.take(name, default)
+        return self.switch(name, default)
+
+    def switch(self, name: str, default: bool) -> bool:
+        """True or false; ``default`` where absent, which says the same as the file's silence."""
         value = self.raw(name)
         if value is None:
             return default

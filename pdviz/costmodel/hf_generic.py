@@ -42,7 +42,7 @@ _ACTIVATIONS = ("hidden_act", "hidden_activation", "activation_function", "mlp_h
 
 
 def _windows(fields: Fields, layers: int) -> list[str]:
-    if window_tokens(fields) is None or fields.flag("use_sliding_window", False) is False:
+    if window_tokens(fields) is None or fields.switch("use_sliding_window", False) is False:
         return ["full"] * layers
     return ["sliding"] * layers
 

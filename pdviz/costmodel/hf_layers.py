@@ -49,6 +49,8 @@ def dense_block(fields: Fields, family: Family, hidden: int, names: tuple[str, .
         width = family.mlp_width(fields, hidden)
     elif family.mlp_ratio is not None:
         width = fields.count_or_none(*names) or family.mlp_ratio * hidden
+        if family.mlp_field and not fields.present(*names):
+            fields.take(family.mlp_field, width)
     else:
         width = fields.count(*names)
     matrices = mlp(hidden, width, on(family.gated, fields), on(family.mlp_bias, fields))
@@ -94,7 +96,7 @@ def _mixers(fields: Fields, family: Family, layers: int) -> list[str]:
         if word not in _KINDS or (_KINDS[word] == "recurrent" and family.recurrent is None):
             raise fields.error(f"{fields.label('layer_types')} has {shown(word)}, a kind not modelled here")
     kinds = [_KINDS[word] for word in words]
-    if not fields.flag("use_sliding_window", True):
+    if not fields.switch("use_sliding_window", True):
         kinds = ["full" if kind == "sliding" else kind for kind in kinds]
     return kinds
 
@@ -118,7 +120,7 @@ def read_layers(fields: Fields, family: Family, hidden: int) -> tuple[Run, ...]:
     else:
         blocks = ["dense"] * layers
 
-    attentions = {kind: attention_of(fields, family, hidden, kind) for kind in set(mixers)}
+    attentions = {kind: attention_of(fields, family, hidden, kind) for kind in dict.fromkeys(mixers)}
     parts: dict[str, FeedForward | Experts | None] = {"none": None}
     if "dense" in blocks:
         names = WIDTH if mixture is None else mixture.dense_width

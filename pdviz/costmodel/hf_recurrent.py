@@ -162,6 +162,7 @@ def mamba2_beside(fields: Fields, hidden: int) -> Attention:
 
 def falcon_h1(fields: Fields, hidden: int) -> Attention:
     """Mamba 2 as Falcon-H1 has it, beside attention: its own width, a norm only where asked for."""
+    fields.require("mamba_d_ssm")
     inner, expand = fields.count_or_none("mamba_d_ssm"), "mamba_d_ssm"
     if inner is None:
         inner, expand = hidden * fields.count("mamba_expand", most=1024), "mamba_expand"
@@ -194,6 +195,8 @@ def short_convolution(fields: Fields, hidden: int) -> Attention:
 def linear_unit(fields: Fields, hidden: int) -> Attention:
     """Griffin's real-gated linear recurrent unit (arXiv 2402.19427): one value of state a channel."""
     width = fields.count_or_none("lru_width") or hidden
+    if not fields.present("lru_width"):
+        fields.take("lru_width", width)
     heads = fields.count("num_attention_heads", most=MOST_HEADS)
     kernel = fields.count("conv1d_width")
     if width % heads:

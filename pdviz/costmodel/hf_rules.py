@@ -1,9 +1,8 @@
-"""Rules that single families need: which layers have what, and counts that fields only imply."""
+"""Rules that single families need: heads, widths, norms and biases that fields only imply."""
 
 from __future__ import annotations
 
-from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_HEADS, MOST_LAYERS, Fields, shown
-from pdviz.costmodel.hf_traits import after_dense
+from pdviz.costmodel.hf_fields import MOST_EXPERTS, MOST_HEADS, Fields, shown
 
 
 def falcon_kv_heads(fields: Fields, heads: int) -> int:
@@ -18,7 +17,12 @@ def falcon_norms(fields: Fields) -> int:
     if not fields.flag("parallel_attn", True):
         return 2
     new = fields.flag("new_decoder_architecture", False)
-    return fields.count_or_none("num_ln_in_parallel_attn", most=2) or (2 if new else 1)
+    norms = fields.count_or_none("num_ln_in_parallel_attn", most=2)
+    if norms is None:
+        norms = 2 if new else 1
+        if new and not fields.present("num_ln_in_parallel_attn"):
+            fields.take("num_ln_in_parallel_attn", norms)
+    return norms
 
 
 def chatglm_kv_heads(fields: Fields, heads: int) -> int:
@@ -30,7 +34,10 @@ def chatglm_kv_heads(fields: Fields, heads: int) -> int:
 
 def mpt_kv_heads(fields: Fields, heads: int) -> int:
     """By the kind of attention; multi-head where the file says nothing."""
-    kind = fields.text("attn_config.attn_type") or "multihead_attention"
+    kind = fields.text("attn_config.attn_type")
+    if kind is None:
+        kind = "multihead_attention"
+        fields.take("attn_config.attn_type", kind)
     if kind == "multiquery_attention":
         return 1
     return fields.count_or_none("attn_config.kv_n_heads", most=MOST_HEADS) or heads
@@ -53,91 +60,6 @@ def opt_positions(fields: Fields) -> int:
     return (fields.count("max_position_embeddings") + 2) * fields.count("hidden_size")
 
 
-def jamba_mixers(fields: Fields, layers: int) -> list[str]:
-    """One layer in a period has attention, the others a Mamba mixer."""
-    period = fields.count("attn_layer_period")
-    offset = fields.number("attn_layer_offset", default=0)
-    return ["full" if n % period == offset else "recurrent" for n in range(layers)]
-
-
-def jamba_sparse(fields: Fields, layers: int) -> list[bool]:
-    """One layer in a period has experts."""
-    period = fields.count("expert_layer_period")
-    offset = fields.number("expert_layer_offset", default=0)
-    return [n % period == offset for n in range(layers)]
-
-
-def linear_but_every_nth(fields: Fields, layers: int) -> list[str]:
-    """Every n-th layer has attention, the others a fixed state."""
-    n = fields.count("full_attention_interval")
-    return ["full" if (layer + 1) % n == 0 else "recurrent" for layer in range(layers)]
-
-
-def lightning_mixers(fields: Fields, layers: int) -> list[str]:
-    """1 in ``attn_type_list`` is a layer with softmax attention."""
-    kinds = fields.bits_of_layers("attn_type_list", layers)
-    if kinds is None:
-        raise fields.error("attn_type_list is missing, expected one 0 or 1 for each layer")
-    return ["full" if softmax else "recurrent" for softmax in kinds]
-
-
-_NEMOTRON = {
-    "mamba": "M",
-    "linear_attention": "M",
-    "attention": "*",
-    "full_attention": "*",
-    "moe": "E",
-    "mlp": "-",
-}
-
-
-def nemotron_layers(fields: Fields) -> int:
-    """Newer files give a list of blocks and may leave out how many there are."""
-    blocks = fields.entries("layers_block_type")
-    if blocks is not None and not fields.has("num_hidden_layers"):
-        if not 0 < len(blocks) <= MOST_LAYERS:
-            raise fields.error(f"layers_block_type must hold 1 to {MOST_LAYERS} blocks, got {len(blocks)}")
-        return len(blocks)
-    return fields.count("num_hidden_layers", most=MOST_LAYERS)
-
-
-def nemotron_pattern(fields: Fields, layers: int) -> str:
-    """One letter a layer: M for Mamba 2, * for attention, E for experts, - for an MLP."""
-    words = fields.names_of_layers("layers_block_type", layers)
-    if words is not None:
-        for word in sorted(set(words) - set(_NEMOTRON)):
-            raise fields.error(f"layers_block_type has {shown(word)}, expected one of {', '.join(_NEMOTRON)}")
-        return "".join(_NEMOTRON[word] for word in words)
-    pattern = fields.text("hybrid_override_pattern")
-    if pattern is None or len(pattern) != layers or set(pattern) - set("M*E-"):
-        raise fields.error(
-            f"hybrid_override_pattern must have one of M, *, E and - for each of the {layers} layers"
-        )
-    return pattern
-
-
-def nemotron_mixers(fields: Fields, layers: int) -> list[str]:
-    """Attention or a Mamba mixer, or neither in layers that are a feed-forward block."""
-    kinds = {"M": "recurrent", "*": "full"}
-    return [kinds.get(letter, "none") for letter in nemotron_pattern(fields, layers)]
-
-
-def nemotron_blocks(fields: Fields, layers: int) -> list[str]:
-    """Experts or an MLP, or neither in layers that are a mixer."""
-    kinds = {"E": "experts", "-": "dense"}
-    return [kinds.get(letter, "none") for letter in nemotron_pattern(fields, layers)]
-
-
-def bare(fields: Fields, layers: int) -> list[str]:
-    """No feed-forward blocks: the mixer is all there is."""
-    return ["none"] * layers
-
-
-def all_recurrent(fields: Fields, layers: int) -> list[str]:
-    """Every layer has a fixed state."""
-    return ["recurrent"] * layers
-
-
 def minimax_shared(fields: Fields, width: int) -> int:
     """No published file has a shared expert; one that has is refused."""
     value = fields.raw("shared_intermediate_size")
@@ -148,32 +70,11 @@ def minimax_shared(fields: Fields, width: int) -> int:
     )
 
 
-def minimax_mixers(fields: Fields, layers: int) -> list[str]:
-    """Lightning attention and softmax attention in turn, where ``layer_types`` does not say."""
-    return ["full" if layer % 2 else "recurrent" for layer in range(layers)]
-
-
-def ernie_sparse(fields: Fields, layers: int) -> list[bool]:
-    """Every n-th layer from one to another has experts."""
-    n = fields.count("moe_layer_interval", most=MOST_LAYERS)
-    first = fields.number("moe_layer_start_index", default=0, most=MOST_LAYERS)
-    last = layers - 1
-    if fields.raw("moe_layer_end_index") != -1:
-        last = fields.number("moe_layer_end_index", default=last, most=MOST_LAYERS)
-    return [(layer + 1) % n == 0 and first <= layer <= last for layer in range(layers)]
-
-
-def mimo_v2_mixers(fields: Fields, layers: int) -> list[str]:
-    """1 in ``hybrid_layer_pattern`` is a windowed layer."""
-    pattern = fields.bits_of_layers("hybrid_layer_pattern", layers)
-    if pattern is None:
-        raise fields.error("hybrid_layer_pattern is missing, expected one 0 or 1 for each layer")
-    return ["sliding" if windowed else "full" for windowed in pattern]
-
-
 def gemma4_plain(fields: Fields) -> None:
     """Raise for the small Gemma 4 models, whose layers share caches and take inputs of their own."""
     for name in ("num_kv_shared_layers", "hidden_size_per_layer_input"):
+        if not fields.present(name):
+            fields.take(name, 0)
         if fields.number(name, default=0):
             raise fields.error(f"{fields.label(name)} must be 0, other values are not modelled")
 
@@ -204,24 +105,6 @@ def jais_positions(fields: Fields) -> int:
     return 0 if fields.text("position_embedding_type") == "alibi" else gpt2_positions(fields)
 
 
-def gpt_neo_mixers(fields: Fields, layers: int) -> list[str]:
-    """``attention_layers`` lists "global" or "local"; ``attention_types`` has such a list and how often."""
-    words: list[object] = list(fields.entries("attention_layers", layers) or [])
-    for entry in () if words else (fields.entries("attention_types") or ()):
-        kinds, times = entry if isinstance(entry, list) and len(entry) == 2 else (None, None)
-        if not isinstance(kinds, list) or type(times) is not int or not 0 <= times <= layers:
-            raise fields.error(
-                f"{fields.label('attention_types')} must hold pairs of a list and a number, "
-                f"got {shown(entry)}"
-            )
-        words += kinds * times
-    if len(words) != layers or any(word not in ("global", "local") for word in words):
-        raise fields.error(
-            f"{fields.label('attention_types')} must say global or local for each of the {layers} layers"
-        )
-    return ["full" if word == "global" else "sliding" for word in words]
-
-
 def bitnet_norms(fields: Fields, hidden: int) -> int:
     """Norms before the output of attention and of the MLP."""
     return hidden + fields.count("intermediate_size")
@@ -237,28 +120,9 @@ def corrected(fields: Fields) -> bool:
     return fields.text("topk_method") in (None, "noaux_tc")
 
 
-def dense_first(fields: Fields, layers: int) -> list[bool]:
-    """The first ``num_dense_layers`` have no experts."""
-    fields.require("num_dense_layers")
-    first = fields.number("num_dense_layers", default=0, most=MOST_LAYERS)
-    return [layer >= first for layer in range(layers)]
-
-
-def afmoe_mixers(fields: Fields, layers: int) -> list[str]:
-    """Every n-th layer sees the whole context."""
-    n = fields.count("global_attn_every_n_layers", most=MOST_LAYERS)
-    return ["full" if (layer + 1) % n == 0 else "sliding" for layer in range(layers)]
-
-
 def arctic_residual(fields: Fields, width: int) -> int:
     """Arctic's dense MLP beside the experts is as wide as the model."""
     return fields.count("hidden_size") if fields.flag("parallel_attn_mlp_res", False) else 0
-
-
-def arctic_sparse(fields: Fields, layers: int) -> list[bool]:
-    """Every n-th layer has experts."""
-    n = fields.count("moe_layer_frequency", most=MOST_LAYERS)
-    return [(layer + 1) % n == 0 for layer in range(layers)]
 
 
 def lfm2_width(fields: Fields, hidden: int) -> int:
@@ -269,53 +133,16 @@ def lfm2_width(fields: Fields, hidden: int) -> int:
     factor = fields.raw("block_ffn_dim_multiplier")
     if factor is None:
         factor = 1.0
+        fields.take("block_ffn_dim_multiplier", factor)
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not 0 < factor < 1000:
         raise fields.error(
             f"{fields.label('block_ffn_dim_multiplier')} must be a positive number, got {shown(factor)}"
         )
-    step = fields.count_or_none("block_multiple_of") or 256
+    step = fields.count_or_none("block_multiple_of")
+    if step is None:
+        step = 256
+        fields.take("block_multiple_of", step)
     return step * -(-int(factor * int(2 * width / 3)) // step)
-
-
-def lfm2_mixers(fields: Fields, layers: int) -> list[str]:
-    """``full_attn_idxs`` lists the layers with attention, the others have a short convolution."""
-    if not fields.has("full_attn_idxs"):
-        raise fields.error(f"{fields.label('full_attn_idxs')} is missing, expected a list of layers")
-    chosen = fields.layer_numbers("full_attn_idxs", layers)
-    return ["full" if layer in chosen else "recurrent" for layer in range(layers)]
-
-
-def bamba_mixers(fields: Fields, layers: int) -> list[str]:
-    """``attn_layer_indices`` lists the layers with attention."""
-    chosen = fields.layer_numbers("attn_layer_indices", layers)
-    return ["full" if layer in chosen else "recurrent" for layer in range(layers)]
-
-
-def kimi_linear_mixers(fields: Fields, layers: int) -> list[str]:
-    """``linear_attn_config`` lists the layers with attention, counted from 1."""
-    inner = fields.child("linear_attn_config")
-    chosen = inner.layer_numbers("full_attn_layers", layers + 1)
-    others = inner.layer_numbers("kda_layers", layers + 1)
-    if chosen & others or chosen | others != set(range(1, layers + 1)):
-        raise fields.error(
-            f"{inner.label('full_attn_layers')} and kda_layers must share the {layers} layers among them"
-        )
-    return ["full" if layer + 1 in chosen else "recurrent" for layer in range(layers)]
-
-
-def griffin_mixers(fields: Fields, layers: int) -> list[str]:
-    """``block_types`` is repeated over the layers."""
-    words = fields.entries("block_types") or []
-    if not words or any(word not in ("recurrent", "attention") for word in words):
-        raise fields.error(
-            f"{fields.label('block_types')} must list recurrent and attention, got {shown(words)}"
-        )
-    return ["sliding" if words[n % len(words)] == "attention" else "recurrent" for n in range(layers)]
-
-
-def last_of_four(fields: Fields, layers: int) -> list[str]:
-    """Three layers with a fixed state, then one with attention."""
-    return ["full" if layer % 4 == 3 else "recurrent" for layer in range(layers)]
 
 
 def half_width(fields: Fields, hidden: int) -> int:
@@ -328,23 +155,18 @@ def noaux(fields: Fields) -> bool:
     return fields.text("topk_method") == "noaux_tc"
 
 
-def after_dense_if_said(fields: Fields, layers: int) -> list[bool]:
-    """As DeepSeek where the file speaks of dense layers, else experts in every layer."""
-    if fields.has("first_k_dense_replace", "mlp_layer_types"):
-        return after_dense(fields, layers)
-    return [True] * layers
-
-
 def hunyuan_shared(fields: Fields, width: int) -> int:
     """One shared expert unless the file gives another number; none without ``use_mixed_mlp_moe``."""
     if not fields.flag("use_mixed_mlp_moe", True):
         return 0
+    if not fields.has("num_shared_expert"):
+        fields.take("num_shared_expert", 1)
     return width * fields.number("num_shared_expert", default=1, most=MOST_EXPERTS)
 
 
 def no_shared_cache(fields: Fields) -> None:
     """Raise where layers share their KV caches."""
-    if fields.flag("use_cla", False):
+    if fields.switch("use_cla", False):
         raise fields.error(
             f"{fields.label('use_cla')} must be false: layers that share caches are not modelled"
         )
@@ -366,18 +188,3 @@ def four_times_as_wide(fields: Fields) -> None:
     ratio = fields.raw("expansion_ratio")
     if ratio not in (None, 4):
         raise fields.error(f"{fields.label('expansion_ratio')} must be 4, got {shown(ratio)}")
-
-
-def step_sparse(fields: Fields, layers: int) -> list[bool]:
-    """``moe_layers_enum`` lists the layers with experts, as numbers or in a text with commas."""
-    words = fields.names_of_layers("mlp_layer_types", layers)
-    if words is not None:
-        return [word == "sparse" for word in words]
-    listed = fields.raw("moe_layers_enum")
-    parts = [part.strip() for part in listed.split(",")] if isinstance(listed, str) else listed
-    numbers = {str(part) for part in parts} if isinstance(parts, list) else set()
-    if not numbers or not all(n.isdecimal() and len(n) < 6 for n in numbers):
-        raise fields.error(
-            f"{fields.label('moe_layers_enum')} must list layers, such as 3,4,5, got {shown(listed)}"
-        )
-    return [str(layer) in numbers for layer in range(layers)]

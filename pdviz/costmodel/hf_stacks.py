@@ -65,10 +65,10 @@ def searched(fields: Fields, hidden: int) -> tuple[Run, ...]:
                 if part.raw(name):
                     raise part.error(f"{part.label(name)} must be absent, other values are not modelled")
         mixer = feed_forward = None
-        if not attention.flag("no_op", False):
+        if not attention.switch("no_op", False):
             share = _share(attention, "n_heads_in_group", heads, attention.count("n_heads_in_group"))
             mixer = _grouped(hidden, heads, share, width, bias)
-        if not block_mlp.flag("no_op", False):
+        if not block_mlp.switch("no_op", False):
             factor = _factor(block_mlp, "ffn_mult", block_mlp.raw("ffn_mult"))
             inner = _multiple(block_mlp, int(2 * factor * hidden / 3), 256)
             feed_forward = FeedForward(mlp(hidden, inner, gated=True, bias=mlp_bias))

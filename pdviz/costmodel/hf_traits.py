@@ -75,7 +75,9 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     fields that are not in the file. ``kv_as_queries`` gives as many KV heads as queries where the
     file names none. ``mlp_ratio`` is the width of the MLP over ``hidden`` where the file gives none,
     ``mlp_width`` a rule for it, ``mlp_vectors`` counts parameters of its activation, ``extra_vectors``
-    further ones of a layer. ``heads`` and ``window`` are the names of those fields. ``beside`` is a
+    further ones of a layer. ``mlp_field`` is the field of that width where the class has one, ``kv_field``
+    is false where it has none for KV heads, ``low_rank`` where ``q_lora_rank`` may be left out.
+    ``heads`` and ``window`` are the names of those fields. ``beside`` is a
     mixer with a fixed state that runs beside attention in the same layer. ``even`` names fields that
     may list one value for each layer, all of them equal. ``check`` raises where the file asks for
     something that is not modelled. ``stack`` builds layers that have a shape of their own each.
@@ -97,10 +99,13 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     latent: Switch = False
     kv_heads: Callable[[Fields, int], int] | None = None
     kv_as_queries: bool = False
+    kv_field: bool = True
     mlp_ratio: int | None = None
     mlp_width: Callable[[Fields, int], int] | None = None
     mlp_vectors: int = 0
     extra_vectors: Callable[[Fields, int], int] = lambda fields, hidden: 0
+    mlp_field: str | None = None
+    low_rank: bool = True
     heads: tuple[str, ...] = HEADS
     window: tuple[str, ...] = ("sliding_window",)
     positions: Callable[[Fields], int] | None = None
@@ -145,7 +150,7 @@ def when(name: str, default: bool, yes: str, no: str = "none") -> Callable[[Fiel
 
 def window_tokens(fields: Fields) -> int | None:
     """The sliding window in tokens; None where it is absent or switched off."""
-    if not fields.flag("use_sliding_window", True):
+    if not fields.switch("use_sliding_window", True):
         return None
     return fields.count_or_none("sliding_window", most=MOST_TOKENS)
 
@@ -160,9 +165,16 @@ def windowed(fields: Fields, layers: int) -> list[str]:
     return ["full" if window_tokens(fields) is None else "sliding"] * layers
 
 
+def windowed_if_on(fields: Fields, layers: int) -> list[str]:
+    """As ``windowed``, where a switch has to be on (SmolLM3)."""
+    if window_tokens(fields) is None or not fields.flag("use_sliding_window", False):
+        return ["full"] * layers
+    return ["sliding"] * layers
+
+
 def upper_windowed(fields: Fields, layers: int) -> list[str]:
     """Layers from ``max_window_layers`` on have the window, and only if it is switched on (Qwen)."""
-    if not fields.flag("use_sliding_window", False) or window_tokens(fields) is None:
+    if window_tokens(fields) is None or not fields.flag("use_sliding_window", False):
         return ["full"] * layers
     fields.require("max_window_layers")
     first = fields.number("max_window_layers", default=0, most=MOST_LAYERS)
@@ -183,7 +195,10 @@ def every(default: int) -> Mixers:
                 )
             return ["sliding" if pattern[n % len(pattern)] == "L" else "full" for n in range(layers)]
         names = ("sliding_window_pattern", "_sliding_window_pattern")
-        n = fields.count_or_none(*names, most=MOST_LAYERS) or default
+        n = fields.count_or_none(*names, most=MOST_LAYERS)
+        if n is None:
+            n = default
+            fields.take(names[0], n)
         return ["full" if (layer + 1) % n == 0 else "sliding" for layer in range(layers)]
 
     return rule
@@ -195,6 +210,7 @@ def first_of(n: int) -> Mixers:
     def rule(fields: Fields, layers: int) -> list[str]:
         if window_tokens(fields) is None:
             return ["full"] * layers
+        fields.take("layer_types", f"1 full in {n}")
         return ["sliding" if layer % n else "full" for layer in range(layers)]
 
     return rule
@@ -206,7 +222,10 @@ def chunked(fields: Fields, layers: int) -> list[str]:
         return ["full"] * layers
     rotary = fields.bits_of_layers("no_rope_layers", layers) if fields.raw("no_rope_layers") else None
     if rotary is None:
-        n = fields.count_or_none("no_rope_layer_interval", most=MOST_LAYERS) or 4
+        n = fields.count_or_none("no_rope_layer_interval", most=MOST_LAYERS)
+        if n is None:
+            n = 4
+            fields.take("no_rope_layer_interval", n)
         rotary = [(layer + 1) % n != 0 for layer in range(layers)]
     return ["chunked" if here else "full" for here in rotary]
 
@@ -238,6 +257,13 @@ def after_dense(fields: Fields, layers: int) -> list[bool]:
 
 def stepped(fields: Fields, layers: int) -> list[bool]:
     """Every n-th layer has experts, save those listed as dense (Qwen)."""
+    if not fields.has("decoder_sparse_step", "mlp_layer_types"):
+        fields.take("decoder_sparse_step", 1)
+    return stepped_if_said(fields, layers)
+
+
+def stepped_if_said(fields: Fields, layers: int) -> list[bool]:
+    """As ``stepped``, for classes without a field for the step."""
     listed = _listed(fields, layers)
     if listed is not None:
         return listed

@@ -169,14 +169,14 @@ def _group(fields: Fields, *names: str) -> int:
 
 def _awq(fields: Fields) -> Quantisation:
     bits = _bits(fields, "bits", "w_bit", allowed=(4, 8))
-    zero = bits if fields.flag("zero_point", True) else 0
+    zero = bits if fields.switch("zero_point", True) else 0
     kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
     return Quantisation("awq", bits, _group(fields, "group_size", "q_group_size"), zero_bits=zero, kept=kept)
 
 
 def _gptq(fields: Fields) -> Quantisation:
     bits = _bits(fields, "bits", allowed=(2, 3, 4, 8))
-    always = _ALWAYS if fields.flag("lm_head", False) else _WITH_HEAD
+    always = _ALWAYS if fields.switch("lm_head", False) else _WITH_HEAD
     kept = _kept(fields, "modules_in_block_to_not_quantize", always)
     # Kernels store a zero point even for symmetric weights, and the group of each input row.
     return Quantisation("gptq", bits, _group(fields, "group_size"), zero_bits=bits, index_bits=32, kept=kept)
@@ -184,14 +184,14 @@ def _gptq(fields: Fields) -> Quantisation:
 
 def _bitsandbytes(fields: Fields) -> Quantisation:
     kept = _kept(fields, "llm_int8_skip_modules", _WITH_HEAD)
-    four, eight = fields.flag("load_in_4bit", False), fields.flag("load_in_8bit", False)
+    four, eight = fields.switch("load_in_4bit", False), fields.switch("load_in_8bit", False)
     if four == eight:
         raise fields.error(
             f"{fields.label('load_in_4bit')} and {fields.label('load_in_8bit')}: exactly one must be true"
         )
     if eight:
         return Quantisation("bitsandbytes", 8, scale_bits=32, kept=kept)
-    scale = 8 if fields.flag("bnb_4bit_use_double_quant", False) else 32
+    scale = 8 if fields.switch("bnb_4bit_use_double_quant", False) else 32
     kind = fields.text("bnb_4bit_quant_type") or "fp4"
     return Quantisation("bitsandbytes", 4, 64, scale_bits=scale, format=kind.rstrip("4")[:8], kept=kept)
 
@@ -234,7 +234,7 @@ def _groups(fields: Fields, method: str) -> Quantisation:
             size = weights.count("group_size")
             if kind == "float" and bits == 4:
                 scale, further = 8, 64
-        zero = bits if kind == "int" and not weights.flag("symmetric", True) else 0
+        zero = bits if kind == "int" and not weights.switch("symmetric", True) else 0
         form = "fp" if kind == "float" else "int"
         found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept, wide)] = None
     if len(found) != 1:

@@ -1,0 +1,151 @@
+"""What a config.json leaves open is said, and what it says twice in different ways is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pdviz.costmodel.architecture import Architecture
+from pdviz.costmodel.hf_config import read_config
+from pdviz.errors import InputError
+
+WHOLE: dict[str, Any] = {
+    "model_type": "llama",
+    "hidden_size": 256,
+    "intermediate_size": 512,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "num_key_value_heads": 2,
+    "vocab_size": 1000,
+    "max_position_embeddings": 4096,
+    "attention_bias": False,
+    "mlp_bias": False,
+    "tie_word_embeddings": False,
+    "torch_dtype": "bfloat16",
+}
+AWAY: Any = object()
+
+
+def fields(**changes: Any) -> dict[str, Any]:
+    """The fields of a small Llama, changed; AWAY takes one away."""
+    return {name: value for name, value in {**WHOLE, **changes}.items() if value is not AWAY}
+
+
+def read(**changes: Any) -> Architecture:
+    return read_config(fields(**changes), "tiny", "tiny.json")
+
+
+def taken(**changes: Any) -> str:
+    """What the note on fields that are not in the file lists."""
+    start = "Not in the file, taken as its family does: "
+    (found,) = [note for note in read(**changes).notes if note.startswith(start)]
+    return found.removeprefix(start)
+
+
+def test_that_a_file_that_says_everything_needs_no_note() -> None:
+    assert read().notes == ()
+
+
+# --- defaults of a family
+
+
+@pytest.mark.parametrize(("value", "how"), [(AWAY, "missing"), (None, "null")])
+@pytest.mark.parametrize("kind", ["llama", "phi3", "olmo2", "phi", "minicpm"])
+def test_that_kv_heads_as_many_as_queries_are_said(value: object, how: str, kind: str) -> None:
+    found = read(model_type=kind, num_key_value_heads=value)
+    assert [a.kv_heads for _, a in found.attentions()] == [8]
+    said = f"num_key_value_heads is {how}: as many as query heads, as Hugging Face takes it."
+    assert said in found.notes
+
+
+def test_that_null_kv_heads_are_said_where_missing_ones_are_refused() -> None:
+    with pytest.raises(
+        InputError, match=r"^tiny\.json: num_key_value_heads is missing, expected a whole number"
+    ):
+        read(model_type="qwen2", num_key_value_heads=AWAY)
+    assert any(
+        "num_key_value_heads is null" in n for n in read(model_type="qwen2", num_key_value_heads=None).notes
+    )
+
+
+@pytest.mark.parametrize("kind", ["baichuan", "internlm", "gpt_neox"])
+def test_that_families_without_such_a_field_need_no_note_on_kv_heads(kind: str) -> None:
+    assert not any(
+        "as many as query heads" in n for n in read(model_type=kind, num_key_value_heads=AWAY).notes
+    )
+    assert any("as many as query heads" in n for n in read(model_type=kind, num_key_value_heads=None).notes)
+
+
+def test_that_a_head_that_the_family_ties_or_does_not_is_said() -> None:
+    assert taken(tie_word_embeddings=AWAY) == "tie_word_embeddings = false."
+    gemma = {"model_type": "gemma", "head_dim": 32}
+    assert taken(**gemma, tie_word_embeddings=AWAY) == "tie_word_embeddings = true."
+    assert read(**gemma, tie_word_embeddings=AWAY).tied
+
+
+def test_that_no_context_length_is_said() -> None:
+    (note,) = read(max_position_embeddings=AWAY).notes
+    assert note == "The file gives no context length: prompts of any length are taken."
+
+
+def test_that_a_model_without_a_growing_cache_needs_no_context_length() -> None:
+    mamba = {
+        "model_type": "mamba", "hidden_size": 64, "num_hidden_layers": 2, "vocab_size": 100, "expand": 2,
+        "state_size": 16, "conv_kernel": 4, "time_step_rank": 4, "use_bias": False, "use_conv_bias": True,
+        "tie_word_embeddings": True,
+    }  # fmt: skip
+    assert read_config(mamba, "mamba").notes == ()
+
+
+def test_that_all_that_was_taken_is_one_note() -> None:
+    away = dict.fromkeys(("attention_bias", "mlp_bias", "tie_word_embeddings"), AWAY)
+    assert taken(**away) == "attention_bias = false, mlp_bias = false, tie_word_embeddings = false."
+    assert len(read(**away).notes) == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        (
+            {"model_type": "qwen2", "sliding_window": 64, "max_window_layers": 2},
+            "use_sliding_window = false.",
+        ),
+        ({"model_type": "gemma2", "head_dim": 32, "sliding_window": 64}, "sliding_window_pattern = 2."),
+        ({"model_type": "falcon", "bias": False, "parallel_attn": True}, "ffn_hidden_size = 1024."),
+        ({"model_type": "gptj", "num_key_value_heads": AWAY, "intermediate_size": AWAY}, "n_inner = 1024."),
+        (
+            {"model_type": "qwen2_moe", "num_experts": 4, "num_experts_per_tok": 2, "qkv_bias": True,
+             "moe_intermediate_size": 64, "shared_expert_intermediate_size": 64},
+            "decoder_sparse_step = 1.",
+        ),
+    ],
+)  # fmt: skip
+def test_that_other_defaults_that_change_the_count_or_the_cache_are_said(
+    changes: dict[str, Any], said: str
+) -> None:
+    if changes["model_type"] == "falcon":
+        changes |= {"multi_query": True, "new_decoder_architecture": False, "intermediate_size": AWAY}
+    assert said in taken(**changes).split(", ")[-1]
+
+
+def test_that_what_a_note_says_more_about_is_not_listed_too() -> None:
+    (note,) = read(model_type="mistral").notes
+    assert note.startswith("sliding_window is not in the file: read as full attention")
+
+
+@pytest.mark.parametrize("name", ["attn_layer_offset", "expert_layer_offset"])
+def test_that_what_has_no_default_worth_taking_is_refused(name: str) -> None:
+    jamba = {
+        "model_type": "jamba", "attn_layer_period": 4, "attn_layer_offset": 1, "expert_layer_period": 2,
+        "expert_layer_offset": 1, "num_experts": 2, "num_experts_per_tok": 1, "mamba_d_state": 16,
+        "mamba_d_conv": 4, "mamba_expand": 2, "mamba_dt_rank": 16, "mamba_conv_bias": True,
+        "mamba_proj_bias": False,
+    }  # fmt: skip
+    assert read(**jamba).notes == ()
+    with pytest.raises(InputError, match=f"{name} is missing"):
+        read(**{**jamba, name: AWAY})
+
+
+def test_that_an_unknown_family_s_note_is_enough() -> None:
+    assert len(read(model_type="brand_new", attention_bias=AWAY).notes) == 1
