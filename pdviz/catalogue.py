@@ -297,7 +297,12 @@ class Catalogue:
         stamp = _stamp(path)
         known = self._own_accelerators.get(path)
         if known is None or known[0] != stamp:
-            known = self._own_accelerators[path] = stamp, read_accelerator_file(path)
+            found = read_accelerator_file(path)
+            if self._accelerators.is_taken(found.name):  # two of one name could not be told apart
+                file = os.path.basename(path)
+                name = f"{found.name} ({file[:80] if file.isprintable() else 'own file'})"
+                found = msgspec.structs.replace(found, name=name)
+            known = self._own_accelerators[path] = stamp, found
         return known[1]
 
     def nearest_accelerators(self, text: str, count: int = 3) -> tuple[str, ...]:

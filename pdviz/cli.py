@@ -14,6 +14,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pdviz.errors import InputError
+from pdviz.names import shown
 
 if TYPE_CHECKING:
     from pdviz.catalogue import Catalogue
@@ -67,15 +68,21 @@ HELP = {
         ),
     ),
     "models": (
-        "pdviz models [SEARCH] [--all] [--json]",
-        "List the models that are known, or those whose names hold every word of SEARCH. Three or fewer\n"
-        "are listed with their sources. With --all: every field of each, heads, windows and experts too.",
-        ("pdviz models", "pdviz models qwen3 --all", "pdviz models deepseek v3 --json"),
+        "pdviz models [SEARCH | FILE ...] [--all] [--json]",
+        "List the models that are known, or those whose names hold every word of SEARCH, or those of files.\n"
+        "Three or fewer are listed with their sources. With --all: every field of each, heads, windows and\n"
+        "experts too.",
+        (
+            "pdviz models",
+            "pdviz models qwen3 --all",
+            "pdviz models a/config.json b.gguf",
+            "pdviz models deepseek v3 --json",
+        ),
     ),
     "accelerators": (
-        "pdviz accelerators [SEARCH] [--json]",
-        "List the accelerators that are known, or those whose names hold every word of SEARCH. Three or\n"
-        "fewer are listed with their sources, and with the figures that were not believed.",
+        "pdviz accelerators [SEARCH | FILE ...] [--json]",
+        "List the accelerators that are known, or those whose names hold every word of SEARCH, or those of\n"
+        "files. Three or fewer are listed with their sources, and with the figures that were not believed.",
         ("pdviz accelerators", "pdviz accelerators h100", "pdviz accelerators amd --json"),
     ),
     "render": (
@@ -226,9 +233,33 @@ def _list(
     if catalogue.problems and not getattr(catalogue, command):
         raise InputError(catalogue.problems[0])
     _warn(catalogue)
+    if len(parser.words) > 1 and not os.path.exists(search):
+        catalogue, search = _of_files(catalogue, command, parser.words)
     as_text = in_full if in_full is not None and given.all else as_table
     _write(_json(as_json(catalogue, search)) if given.json else as_text(catalogue, search))
     return 0
+
+
+def _of_files(catalogue: Catalogue, command: str, words: list[str]) -> tuple[Catalogue, str]:
+    """(the entries of the files among ``words`` and nothing else, "") where there are several words.
+
+    Where none is a file, they are one search in the whole catalogue. Raises InputError.
+    """
+    from pdviz.catalogue import Catalogue
+    from pdviz.files import is_file_name
+
+    files = list(dict.fromkeys(word for word in words if is_file_name(word)))
+    others = [word for word in words if word not in files]
+    if not files:
+        return catalogue, " ".join(words)
+    if others:
+        raise InputError(
+            f"{command}: files and words of a search do not go together, got {shown(others[0])} "
+            f"beside {shown(files[0])}"
+        )
+    if command == "models":
+        return Catalogue((), tuple(catalogue.model(file) for file in files)), ""
+    return Catalogue(tuple(catalogue.accelerator(file) for file in files), ()), ""
 
 
 def _render(argv: list[str]) -> int:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from pdviz.errors import InputError
+from pdviz.names import shown
 
 _ENDINGS = (".json", ".gguf", ".toml")
 _BEGINNINGS = ("~", "/", "\\", "./", "../", ".\\", "..\\")
@@ -65,7 +66,9 @@ def parse_json(data: bytes, where: str) -> object:
     if not text.strip():
         raise InputError(f"{where}: the file is empty")
     try:
-        value: object = json.loads(text)
+        value: object = json.loads(text, object_pairs_hook=_object)
+    except _TwiceError as twice:
+        raise InputError(f"{where}: {twice}") from None
     except json.JSONDecodeError as error:
         ends = "the file ends too early" if error.pos >= len(text.rstrip()) else _plain(error.msg)
         raise InputError(f"{where}: not JSON at line {error.lineno}, column {error.colno}: {ends}") from None
@@ -74,6 +77,21 @@ def parse_json(data: bytes, where: str) -> object:
     except ValueError:
         raise InputError(f"{where}: it holds a number with too many digits") from None
     return value
+
+
+class _TwiceError(Exception):
+    """A name that is twice in one object, with different values."""
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """A JSON object. Raises _TwiceError."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        for name, value in pairs:
+            last = found[name]
+            if value is not last and (value != last or type(value) is not type(last)):
+                raise _TwiceError(f"{shown(name)} is there twice, as {shown(value)} and as {shown(last)}")
+    return found
 
 
 def _plain(message: str) -> str:

@@ -145,6 +145,10 @@ class Index(Generic[T]):
         nearest = "the nearest names are" if len(names) > 1 else "the only name is"
         raise InputError(f"unknown {self.kind} {shown(text)}: {nearest} {', '.join(names)}")
 
+    def is_taken(self, text: str) -> bool:
+        """True where an entry answers to ``text``, however that is spelled."""
+        return normalised(text) in self._exact
+
     def nearest(self, text: str, count: int = 3) -> tuple[str, ...]:
         """Names of the ``count`` entries most like ``text``, the most like first."""
         wanted, parts = self._loose(text)[:48], _parts(text[:200])

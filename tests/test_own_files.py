@@ -20,6 +20,7 @@ from pdviz.catalogue import default_catalogue
 from pdviz.errors import InputError
 from pdviz.evaluation import as_stored, evaluate, with_names
 from pdviz.files import is_file_name
+from pdviz.names import shown
 from pdviz.scenario import Scenario, from_line, to_keys, to_line
 from pdviz.share import read_file, read_text, to_toml
 
@@ -509,3 +510,72 @@ def test_that_all_fields_of_a_model_are_listed(tmp_path: Path) -> None:
 def test_that_a_missing_file_is_one_line_on_the_command_line(option: str, tmp_path: Path) -> None:
     path = str(tmp_path / "gone.json")
     assert command("estimate", option, path) == f"pdviz: {path}: there is no such file\n"
+
+
+# --- several files, names twice
+
+
+def test_that_several_files_are_listed_each(tmp_path: Path) -> None:
+    first, second = (config_file(tmp_path, f"{name}/config.json") for name in ("First", "Second"))
+    for options in ((), ("--all",), ("--json",)):
+        text = command("models", first, second, *options)
+        assert "First" in text
+        assert "Second" in text
+    listed = json.loads(command("models", second, first, second, "--json"))["models"]
+    assert [model["name"] for model in listed] == ["Second", "First"]
+    assert "unknown" not in command("models", "qwen3", "8b")
+    refused = command("models", first, "no/such.json")
+    assert refused == "pdviz: %s: there is no such file\n" % os.path.abspath("no/such.json")
+    assert command("models", first, "llama") == (
+        f'pdviz: models: files and words of a search do not go together, got "llama" beside {shown(first)}\n'
+    )
+
+
+def test_that_a_path_with_spaces_needs_no_quotes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config_file(tmp_path, "My own model.json")
+    monkeypatch.chdir(tmp_path)
+    assert "My own model" in command("models", "My", "own", "model.json")
+
+
+def test_that_several_accelerators_are_listed_each(tmp_path: Path) -> None:
+    paths = [
+        chip_file(tmp_path, CHIP.replace("My chip", f"Chip {n}"), f"chip{n}.toml") for n in ("one", "two")
+    ]
+    text = command("accelerators", *paths)
+    assert "Chip one" in text
+    assert "Chip two" in text
+
+
+@pytest.mark.parametrize("name", ["H100 SXM", "h100-sxm", "H 100 sxm"])
+def test_that_an_accelerator_of_a_known_name_is_told_apart(name: str, tmp_path: Path) -> None:
+    assert any(chip.name == "H100 SXM" for chip in CATALOGUE.accelerators)
+    path = chip_file(tmp_path, CHIP.replace("My chip", name), "mine.toml")
+    assert CATALOGUE.accelerator(path).name == f"{name} (mine.toml)"
+    assert CATALOGUE.accelerator("H100 SXM").name == "H100 SXM"
+    assert CATALOGUE.accelerator(chip_file(tmp_path)).name == "My chip"
+
+
+def test_that_a_field_of_the_wrong_kind_is_named_before_those_that_are_missing(tmp_path: Path) -> None:
+    path = chip_file(tmp_path, "[accelerator]\nname = 5\n")
+    assert command("accelerators", path).startswith("pdviz: chip.toml: name must be text")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"hidden_size": 1, "a": 2, "hidden_size": 2048}', '"hidden_size" is there twice, as 1 and as 2048'),
+        ('{"a": {"b": true, "b": 1}}', '"b" is there twice, as true and as 1'),
+    ],
+)
+def test_that_a_field_that_is_there_twice_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "twice.json").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=f"^twice.json: {said}"):
+        CATALOGUE.model(str(tmp_path / "twice.json"))
+
+
+def test_that_a_field_that_is_there_twice_with_one_value_is_read(tmp_path: Path) -> None:
+    text = json.dumps({**LLAMA, "vocab_size": 7}).replace(
+        '"vocab_size": 7', '"vocab_size": 7, "vocab_size": 7'
+    )
+    (tmp_path / "twice.json").write_text(text, encoding="utf-8")
+    assert CATALOGUE.architecture(str(tmp_path / "twice.json")).vocabulary == 7

@@ -171,12 +171,12 @@ def check_fields(
         for name in data:
             if name not in fields:
                 raise InputError(f"{place}: {shown(name)} is no field here; known are {', '.join(fields)}")
-    for name in required:
-        if name not in data:
-            raise InputError(f"{place}: {name} is missing; expected {fields[name][1]}")
     for name, (test, expected) in fields.items():
         if name in data and not test(data[name]):
             raise InputError(f"{place}: {name} must be {expected}, got {shown(data[name])}")
+    for name in required:
+        if name not in data:
+            raise InputError(f"{place}: {name} is missing; expected {fields[name][1]}")
     return {name: data[name] for name in fields if name in data}
 
 

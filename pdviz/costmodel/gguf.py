@@ -134,7 +134,6 @@ def _config(meta: Metadata, family: str) -> dict[str, Any]:
     config = meta.common()
     config["model_type"] = model_type
     if family not in FAMILIES:
-        del config["use_sliding_window"]  # whose layers have the window is not known
         for name in meta.tensors:
             block = re.match(_BLOCK, name)
             if block is not None and not re.match(_LLAMA_LIKE, block[2]):

@@ -149,7 +149,6 @@ class Metadata:
             "attention_out_bias": self.has("attn_output.bias"),
             "sliding_window": self.whole("attention.sliding_window", default=0, least=0, most=MOST_TOKENS)
             or None,
-            "use_sliding_window": True,
             "num_nextn_predict_layers": self.whole("nextn_predict_layers", default=0, least=0, most=64),
         }
         fields |= dict.fromkeys(("attention_bias", "qkv_bias", "use_qkv_bias", "use_bias", "bias"), bias)

@@ -20,11 +20,10 @@ def heads_of(fields: Fields, family: Family) -> tuple[int, int]:
         found = fields.count_or_none(*KV_HEADS, most=MOST_HEADS)
         if found is None and not family.kv_as_queries:
             fields.require(*KV_HEADS)
-        is_null = fields.present(*KV_HEADS)
-        if found is None and (family.kv_field or is_null):
-            how = "null" if is_null else "missing"
-            remark = f"{KV_HEADS[0]} is {how}: as many as query heads, as Hugging Face takes it."
-            fields.taken.remarks[remark] = None
+        if found is None and (family.kv_field or fields.present(*KV_HEADS)):
+            fields.remark(
+                f"{KV_HEADS[0]} is {fields.how(*KV_HEADS)}: as many as query heads, as Hugging Face takes it."
+            )
         kv_heads = found or heads
     if heads % kv_heads:
         raise fields.error(

@@ -17,6 +17,7 @@ from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_l
 from pdviz.costmodel.hf_refused import bare_class, refuse, refuse_classes
 from pdviz.costmodel.hf_traits import Family, on, window_tokens
 from pdviz.costmodel.quantisation import read_quantisation
+from pdviz.costmodel.stored import PLAIN_BYTES
 from pdviz.errors import InputError
 
 _NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
@@ -42,10 +43,16 @@ def _language_model(outer: Fields) -> list[Fields]:
     """The objects from the file itself down to the one that describes the language model."""
     here, path = outer, [outer]
     for _ in range(_DEEPEST):
-        name = next((name for name in _NESTS if here.has(name)), None)
-        if name is None:
+        names = [name for name in _NESTS if here.has(name)]
+        if not names:
             return path
-        here = here.child(name)
+        for other in names[1:]:
+            if here.raw(other) != here.raw(names[0]):
+                raise here.error(
+                    f"{here.label(names[0])} and {here.label(other)} are both there and differ; "
+                    "one must describe the language model"
+                )
+        here = here.child(names[0])
         path.append(here)
     raise outer.error(f"{here.label('text_config')} lies deeper than {_DEEPEST} objects")
 
@@ -75,13 +82,29 @@ def _disagree(outer: Fields, inner: Fields, name: str) -> bool:
     return outer.has(name) and inner.has(name) and outer.raw(name) != inner.raw(name)
 
 
+def _dtype(fields: Fields) -> str | None:
+    """The dtype in which the weights are published, without "torch."."""
+    said = fields.text("torch_dtype", "dtype")
+    name = None if said is None else said.removeprefix("torch.")
+    if name is not None and name not in PLAIN_BYTES:
+        field = "torch_dtype" if fields.has("torch_dtype") else "dtype"
+        raise fields.error(
+            f"{fields.label(field)} must be one of {', '.join(PLAIN_BYTES)}, got {shown(said)}"
+        )
+    return name
+
+
+def _prediction_modules(fields: Fields) -> int:
+    return fields.number("num_nextn_predict_layers", "mtp_num_hidden_layers", default=0, most=64)
+
+
 def _left_out(path: list[Fields], inner: Fields, family: Family) -> list[str]:
     outer = path[0]
     found = {text: None for name, text in _BESIDE.items() if any(fields.has(name) for fields in path)}
     if not found and outer.nested(inner) and "ForConditionalGeneration" in shown(outer.raw("architectures")):
         found = {_BESIDE["vision_config"]: None}
     names = [*found, *family.left_out]
-    modules = inner.number("num_nextn_predict_layers", "mtp_num_hidden_layers", default=0, most=64)
+    modules = _prediction_modules(inner)
     if modules:
         names.append(f"{modules} multi-token prediction {'module' if modules == 1 else 'modules'}")
     return names
@@ -101,6 +124,10 @@ def read_config(
     outer = Fields(config, where)
     path = _language_model(outer)
     inner = path[-1]
+    if not inner.has(*HIDDEN):
+        for name in _NESTS:
+            if inner.present(name):
+                raise inner.error(f"{inner.label(name)} is null, expected an object")
     kind, family = _family(outer, inner)
     family.check(inner)
     defaults = family.defaults(inner) if callable(family.defaults) else family.defaults
@@ -128,9 +155,10 @@ def read_config(
     context = None
     for spelling in _CONTEXT:
         context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
-    quantisation = read_quantisation(inner) or read_quantisation(outer)
+    layers = sum(run.count for run in runs) + _prediction_modules(inner)
+    quantisation = read_quantisation(inner, layers) or read_quantisation(outer, layers)
     left_out = _left_out(path, inner, family)
-    notes = [*family.notes]
+    notes = [*family.notes, *inner.taken.remarks]
     if kind in FAMILIES and not is_whole:
         notes += inner.assumptions(name for name in family.absent if not inner.present(name))
     if context is None and any(a.cache_elements for a in attentions):
@@ -159,7 +187,7 @@ def read_config(
         positions=0 if family.positions is None else family.positions(inner),
         vectors=vectors,
         extra=extra,
-        published_dtype=inner.text("torch_dtype", "dtype") or outer.text("torch_dtype", "dtype"),
+        published_dtype=_dtype(inner) or _dtype(outer),
         notes=tuple(notes),
         left_out=tuple(left_out),
         quantisation=quantisation,

@@ -89,13 +89,19 @@ class Fields:
         self.taken.values.setdefault(name, value if isinstance(value, str) else shown(value))
 
     def assumptions(self, said: Iterable[str] = ()) -> list[str]:
-        """Sentences about what the file leaves open; fields of which the notes ``said`` more are left out."""
+        """A sentence about all that was taken; fields of which other notes ``said`` more are left out."""
         others = frozenset(said)
         taken = {name: value for name, value in self.taken.values.items() if name not in others}
-        if not taken:
-            return list(self.taken.remarks)
         listed = ", ".join(f"{name} = {value}" for name, value in taken.items())
-        return [*self.taken.remarks, f"Not in the file, taken as its family does: {listed}."]
+        return [f"Not in the file, taken as its family does: {listed}."] if taken else []
+
+    def remark(self, sentence: str) -> None:
+        """A sentence for the notes."""
+        self.taken.remarks[sentence] = None
+
+    def how(self, *names: str) -> str:
+        """How a field is not there: "null" or "missing"."""
+        return "null" if self.present(*names) else "missing"
 
     def error(self, text: str) -> InputError:
         """An InputError that says in which file."""
@@ -155,6 +161,9 @@ class Fields:
         return first, value
 
     def _missing(self, names: Sequence[str], expected: str) -> InputError:
+        if self.present(*names):
+            null = next(name for name in names if self.present(name))
+            return self.error(f"{self.label(null)} is null, expected {expected}")
         others = f" (also spelled {', '.join(names[1:])})" if len(names) > 1 else ""
         return self.error(f"{self.label(names[0])} is missing, expected {expected}{others}")
 

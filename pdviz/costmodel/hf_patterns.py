@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from pdviz.costmodel.hf_fields import MOST_LAYERS, Fields, shown
-from pdviz.costmodel.hf_traits import after_dense
+from pdviz.costmodel.hf_traits import after_dense, dense_layers
+
+
+def _period(fields: Fields, name: str) -> tuple[int, int]:
+    """(every how many layers, from which on)."""
+    period = fields.count(f"{name}_period", most=MOST_LAYERS)
+    fields.require(f"{name}_offset")
+    offset = fields.number(f"{name}_offset", default=0, most=MOST_LAYERS)
+    if offset >= period:
+        raise fields.error(
+            f"{fields.label(name + '_offset')} must be below {name}_period {period}, got {offset}"
+        )
+    return period, offset
 
 
 def jamba_mixers(fields: Fields, layers: int) -> list[str]:
     """One layer in a period has attention, the others a Mamba mixer."""
-    period = fields.count("attn_layer_period")
-    fields.require("attn_layer_offset")
-    offset = fields.number("attn_layer_offset", default=0)
+    period, offset = _period(fields, "attn_layer")
     return ["full" if n % period == offset else "recurrent" for n in range(layers)]
 
 
 def jamba_sparse(fields: Fields, layers: int) -> list[bool]:
     """One layer in a period has experts."""
-    period = fields.count("expert_layer_period")
-    fields.require("expert_layer_offset")
-    offset = fields.number("expert_layer_offset", default=0)
+    period, offset = _period(fields, "expert_layer")
     return [n % period == offset for n in range(layers)]
 
 
@@ -146,8 +154,7 @@ def gpt_neo_mixers(fields: Fields, layers: int) -> list[str]:
 
 def dense_first(fields: Fields, layers: int) -> list[bool]:
     """The first ``num_dense_layers`` have no experts."""
-    fields.require("num_dense_layers")
-    first = fields.number("num_dense_layers", default=0, most=MOST_LAYERS)
+    first = dense_layers(fields, "num_dense_layers", layers)
     return [layer >= first for layer in range(layers)]
 
 

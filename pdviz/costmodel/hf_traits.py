@@ -165,16 +165,25 @@ def windowed(fields: Fields, layers: int) -> list[str]:
     return ["full" if window_tokens(fields) is None else "sliding"] * layers
 
 
+def _window_is_on(fields: Fields) -> bool:
+    """Whether a window is switched on, in families where silence means that it is not."""
+    if fields.switch("use_sliding_window", False) and not fields.has("sliding_window"):
+        how = fields.how("sliding_window")
+        raise fields.error(
+            f"{fields.label('sliding_window')} is {how}, though use_sliding_window is true; "
+            "expected a positive whole number"
+        )
+    return window_tokens(fields) is not None and fields.flag("use_sliding_window", False)
+
+
 def windowed_if_on(fields: Fields, layers: int) -> list[str]:
     """As ``windowed``, where a switch has to be on (SmolLM3)."""
-    if window_tokens(fields) is None or not fields.flag("use_sliding_window", False):
-        return ["full"] * layers
-    return ["sliding"] * layers
+    return ["sliding" if _window_is_on(fields) else "full"] * layers
 
 
 def upper_windowed(fields: Fields, layers: int) -> list[str]:
     """Layers from ``max_window_layers`` on have the window, and only if it is switched on (Qwen)."""
-    if window_tokens(fields) is None or not fields.flag("use_sliding_window", False):
+    if not _window_is_on(fields):
         return ["full"] * layers
     fields.require("max_window_layers")
     first = fields.number("max_window_layers", default=0, most=MOST_LAYERS)
@@ -242,6 +251,15 @@ def _listed(fields: Fields, layers: int) -> list[bool] | None:
     return [word == "sparse" for word in words]
 
 
+def dense_layers(fields: Fields, name: str, layers: int) -> int:
+    """How many layers come before those with experts; none where that is null."""
+    fields.require(name)
+    first = fields.number(name, default=0, most=MOST_LAYERS)
+    if first > layers:
+        raise fields.error(f"{fields.label(name)} must be at most the {layers} layers, got {first}")
+    return first
+
+
 def after_dense(fields: Fields, layers: int) -> list[bool]:
     """The first k layers are dense, of the others every n-th has experts (DeepSeek, GLM, Kimi)."""
     listed = _listed(fields, layers)
@@ -249,8 +267,7 @@ def after_dense(fields: Fields, layers: int) -> list[bool]:
         return listed
     if isinstance(fields.raw("moe_layer_freq"), list):
         return fields.bits_of_layers("moe_layer_freq", layers) or []
-    fields.require("first_k_dense_replace")
-    first = fields.number("first_k_dense_replace", default=0, most=MOST_LAYERS)
+    first = dense_layers(fields, "first_k_dense_replace", layers)
     n = fields.count_or_none("moe_layer_freq", most=MOST_LAYERS) or 1
     return [layer >= first and layer % n == 0 for layer in range(layers)]
 

@@ -26,11 +26,17 @@ _PARTS = (
     ("feed_forward", r"(mlp|feed_forward|ffn)[.*$]*$"),
     ("dense", r"mlp|feed_forward|ffn"),
     ("head", r"lm_head|output_layer|embed_out"),
-    ("embedding", r"embed_tokens|wte|word_embeddings"),
+    ("embedding", r"embed_tokens|wte|word_embeddings|^embeddings?$"),
+    ("layer", r"mixer|mamba"),
 )
-_ELSEWHERE = r"vision|visual|vit\b|image|audio|projector|mm_|mtp|norm|eh_proj|embed_vision|correction"
+_ELSEWHERE = (
+    r"vision|visual|vit\b|image|audio|projector|mm_|mtp|norm|eh_proj|embed_vision|correction|"
+    r"merger|modality|aligner|connector|conv1d|A_log|dt_bias|\.D$"
+)
 _LAYER = r"(?:layers|h|blocks)\\?\.(\d+)(?!\d)"
-_MODULE = r"(?:^|[.*\\])([a-z0-9_]+_proj[a-z_]*|wq_?[ab]?|wo|wkv[_ab]*|qkv|out_proj|dense)$"
+_MODULE = (
+    r"(?:^|[.*\\])([a-z0-9_]+_proj[a-z_]*|wq_?[ab]?|wo|wkv[_ab]*|qkv|out_proj|dense|shared_expert_gate)$"
+)
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -91,28 +97,55 @@ class Quantisation(msgspec.Struct, frozen=True):
         return f"{name}, one scale a {'row' if self.rows == 1 else 'matrix'}"
 
 
-def kept_parts(names: list[object], fields: Fields, name: str) -> tuple[Kept, ...]:
-    """What a list of module names or patterns leaves at 16 bit; towers and norms do not matter here."""
+def _check_pattern(entry: str, fields: Fields, name: str) -> None:
+    """Raise where an entry says that it is a regular expression and is none."""
+    try:
+        re.compile(entry.removeprefix("re:"))
+    except (re.error, RecursionError, OverflowError):
+        raise fields.error(f"{fields.label(name)} has {shown(entry)}, no pattern that can be read") from None
+
+
+def _say_unknown(names: list[str], fields: Fields, name: str) -> None:
+    """A note on names that fit nothing."""
+    if names:
+        more = f" and {len(names) - 3:,} more" if len(names) > 3 else ""
+        listed = ", ".join(shown(entry) for entry in names[:3])
+        fields.remark(f"{fields.label(name)}: nothing in this model is called {listed}{more}.")
+
+
+def kept_parts(names: list[object], fields: Fields, name: str, layers: int) -> tuple[Kept, ...]:
+    """What a list of module names or patterns leaves at 16 bit; towers and norms do not matter here.
+
+    ``layers`` is how many there are, prediction modules included.
+    """
     found: dict[Kept, None] = {}
+    unknown: list[str] = []
     for entry in names:
         if not isinstance(entry, str):
             raise fields.error(f"{fields.label(name)} must hold module names, got {shown(entry)}")
+        if entry.startswith("re:"):
+            _check_pattern(entry, fields, name)
         text = entry[:200].removeprefix("re:")
         layer = re.search(_LAYER, text)
         number = int(layer.group(1)) if layer is not None and len(layer.group(1)) < 6 else None
         if text in ("Linear", "") or re.search(_ELSEWHERE, text):
             continue
         part = next((part for part, pattern in _PARTS if re.search(pattern, text)), None)
-        if part is not None:
-            module = re.search(_MODULE, text.rstrip(".*$"))
-            found[Kept(part, number, module.group(1) if module is not None else None)] = None
-        elif number is not None and text.rstrip(".*$").endswith(str(number)):
-            found |= {Kept(part, number): None for part in ("attention", "feed_forward")}
+        if part is None and number is not None and text.rstrip(".*$").endswith(str(number)):
+            part = "layer"
+        if part is None or (number is not None and number >= layers):
+            unknown.append(entry)
+            continue
+        match = re.search(_MODULE, text.rstrip(".*$"))
+        module = match.group(1) if match is not None else None
+        parts = ("attention", "feed_forward") if part == "layer" else (part,)
+        found |= {Kept(part, number, module): None for part in parts}
+    _say_unknown(unknown, fields, name)
     return tuple(found)
 
 
-def _kept(fields: Fields, name: str, always: tuple[str, ...]) -> tuple[Kept, ...]:
-    listed = kept_parts(fields.entries(name) or [], fields, name)
+def _kept(fields: Fields, name: str, layers: int, always: tuple[str, ...]) -> tuple[Kept, ...]:
+    listed = kept_parts(fields.entries(name) or [], fields, name, layers)
     return tuple(dict.fromkeys((*(Kept(part) for part in always), *listed)))
 
 
@@ -120,9 +153,9 @@ _ALWAYS = ("embedding", "router")
 _WITH_HEAD = ("embedding", "router", "head")
 
 
-def _fp8(fields: Fields) -> Quantisation:
+def _fp8(fields: Fields, layers: int) -> Quantisation:
     names = "ignored_layers" if fields.has("ignored_layers") else "modules_to_not_convert"
-    kept = _kept(fields, names, _WITH_HEAD)
+    kept = _kept(fields, names, layers, _WITH_HEAD)
     block = fields.entries("weight_block_size")
     if block is None:
         return Quantisation("fp8", 8, rows=0, scale_bits=32, format="fp", kept=kept)
@@ -134,12 +167,12 @@ def _fp8(fields: Fields) -> Quantisation:
     return Quantisation("fp8", 8, group=group, rows=rows, scale_bits=32, format="fp", kept=kept)
 
 
-def _fbgemm(fields: Fields) -> Quantisation:
-    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+def _fbgemm(fields: Fields, layers: int) -> Quantisation:
+    kept = _kept(fields, "modules_to_not_convert", layers, _WITH_HEAD)
     return Quantisation("fbgemm_fp8", 8, scale_bits=32, format="fp", kept=kept)
 
 
-def _bitnet(fields: Fields) -> Quantisation | None:
+def _bitnet(fields: Fields, layers: int) -> Quantisation | None:
     """Ternary weights, four in a byte with one scale a matrix; None where they are made while loading."""
     mode = fields.text("quantization_mode") or "offline"
     if mode not in ("offline", "online"):
@@ -148,7 +181,7 @@ def _bitnet(fields: Fields) -> Quantisation | None:
         )
     if mode == "online":
         return None
-    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    kept = _kept(fields, "modules_to_not_convert", layers, _WITH_HEAD)
     return Quantisation("bitnet", 2, rows=0, kept=kept, weight_only=True)
 
 
@@ -167,23 +200,23 @@ def _group(fields: Fields, *names: str) -> int:
     return fields.count(*names)
 
 
-def _awq(fields: Fields) -> Quantisation:
+def _awq(fields: Fields, layers: int) -> Quantisation:
     bits = _bits(fields, "bits", "w_bit", allowed=(4, 8))
     zero = bits if fields.switch("zero_point", True) else 0
-    kept = _kept(fields, "modules_to_not_convert", _WITH_HEAD)
+    kept = _kept(fields, "modules_to_not_convert", layers, _WITH_HEAD)
     return Quantisation("awq", bits, _group(fields, "group_size", "q_group_size"), zero_bits=zero, kept=kept)
 
 
-def _gptq(fields: Fields) -> Quantisation:
+def _gptq(fields: Fields, layers: int) -> Quantisation:
     bits = _bits(fields, "bits", allowed=(2, 3, 4, 8))
     always = _ALWAYS if fields.switch("lm_head", False) else _WITH_HEAD
-    kept = _kept(fields, "modules_in_block_to_not_quantize", always)
+    kept = _kept(fields, "modules_in_block_to_not_quantize", layers, always)
     # Kernels store a zero point even for symmetric weights, and the group of each input row.
     return Quantisation("gptq", bits, _group(fields, "group_size"), zero_bits=bits, index_bits=32, kept=kept)
 
 
-def _bitsandbytes(fields: Fields) -> Quantisation:
-    kept = _kept(fields, "llm_int8_skip_modules", _WITH_HEAD)
+def _bitsandbytes(fields: Fields, layers: int) -> Quantisation:
+    kept = _kept(fields, "llm_int8_skip_modules", layers, _WITH_HEAD)
     four, eight = fields.switch("load_in_4bit", False), fields.switch("load_in_8bit", False)
     if four == eight:
         raise fields.error(
@@ -196,16 +229,16 @@ def _bitsandbytes(fields: Fields) -> Quantisation:
     return Quantisation("bitsandbytes", 4, 64, scale_bits=scale, format=kind.rstrip("4")[:8], kept=kept)
 
 
-def _mxfp4(fields: Fields) -> Quantisation:
+def _mxfp4(fields: Fields, layers: int) -> Quantisation:
     always = ("embedding", "router", "head", "attention", "dense", "shared")
-    kept = _kept(fields, "modules_to_not_convert", always)
+    kept = _kept(fields, "modules_to_not_convert", layers, always)
     return Quantisation("mxfp4", 4, 32, scale_bits=8, format="fp", kept=kept)
 
 
-def _groups(fields: Fields, method: str) -> Quantisation:
+def _groups(fields: Fields, method: str, layers: int) -> Quantisation:
     """compressed-tensors and modelopt: ``config_groups`` with one scheme for weights."""
     ignored = "ignore" if fields.has("ignore") else "exclude_modules"
-    kept = _kept(fields, ignored, _ALWAYS)
+    kept = _kept(fields, ignored, layers, _ALWAYS)
     if not fields.has("config_groups"):
         algorithm = fields.text("quant_algo")
         if algorithm == "FP8":
@@ -244,7 +277,7 @@ def _groups(fields: Fields, method: str) -> Quantisation:
     return next(iter(found))
 
 
-def _mlx(fields: Fields) -> Quantisation:
+def _mlx(fields: Fields, layers: int) -> Quantisation:
     """MLX: a 16-bit scale and bias a group, embedding and head too; objects name single modules."""
     bits = _bits(fields, "bits", allowed=(2, 3, 4, 5, 6, 8))
     size = fields.count("group_size")
@@ -260,7 +293,7 @@ def _mlx(fields: Fields) -> Quantisation:
                 f"{fields.label(plain_name(name))} has a format of its own, which is not modelled"
             )
     return Quantisation(
-        "mlx", bits, size, zero_bits=16, kept=kept_parts(plain, fields, "modules"), weight_only=True
+        "mlx", bits, size, zero_bits=16, kept=kept_parts(plain, fields, "modules", layers), weight_only=True
     )
 
 
@@ -278,17 +311,20 @@ def _block(weights: Fields) -> tuple[int, int]:
     return rows, size
 
 
-def read_quantisation(fields: Fields) -> Quantisation | None:
-    """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none."""
+def read_quantisation(fields: Fields, layers: int) -> Quantisation | None:
+    """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none.
+
+    ``layers`` is how many there are, prediction modules included.
+    """
     if fields.has("quantization"):
-        return _mlx(fields.child("quantization"))
+        return _mlx(fields.child("quantization"), layers)
     if not fields.has("quantization_config"):
         return None
     inner = fields.child("quantization_config")
     method = inner.text("quant_method")
     if method is None:
         raise inner.error(f"{inner.label('quant_method')} is missing, expected a method such as fp8 or awq")
-    simple: dict[str, Callable[[Fields], Quantisation | None]] = {
+    simple: dict[str, Callable[[Fields, int], Quantisation | None]] = {
         "fp8": _fp8,
         "fbgemm_fp8": _fbgemm,
         "awq": _awq,
@@ -298,7 +334,7 @@ def read_quantisation(fields: Fields) -> Quantisation | None:
         "mxfp4": _mxfp4,
     }
     if method in simple:
-        return simple[method](inner)
+        return simple[method](inner, layers)
     if method in ("compressed-tensors", "modelopt"):
-        return _groups(inner, method)
+        return _groups(inner, method, layers)
     raise inner.error(f"{inner.label('quant_method')} {shown(method)} is not a method that is modelled")

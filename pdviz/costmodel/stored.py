@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+#: Dtypes of published weights -> bytes of a parameter.
+PLAIN_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
+
 
 class StoredBytes(msgspec.Struct, frozen=True):
     """Bytes of the main model's weights by when a pass reads them.

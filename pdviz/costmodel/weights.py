@@ -9,11 +9,10 @@ from __future__ import annotations
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.quantisation import Kept, Quantisation
-from pdviz.costmodel.stored import StoredBytes
+from pdviz.costmodel.stored import PLAIN_BYTES, StoredBytes
 from pdviz.errors import InputError
 from pdviz.units import percent
 
-_PLAIN_BYTES = {"bfloat16": 2, "float16": 2, "float32": 4, "float64": 8}
 _PLAIN_FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp32"}
 _GGML_FORMATS = {"F32": "fp32", "F64": "fp32", "F16": "fp16", "BF16": "bf16"}
 
@@ -29,19 +28,23 @@ _MODULES = {
     "gate and up": {"gate_proj", "up_proj", "gate_up_proj"},
     "up": {"up_proj", "gate_proj"},
     "down": {"down_proj"},
+    "shared gate": {"shared_expert_gate"},
+    "qkv and gate": {"in_proj_qkvz", "in_proj_qkv", "in_proj_z"},
+    "decay and beta": {"in_proj_ba", "in_proj_b", "in_proj_a"},
+    "input projection": {"in_proj"},
 }
 
 
 def plain_bytes(architecture: Architecture) -> int:
     """Bytes of one unquantised parameter, from the published dtype (16 bit where none is published)."""
-    return _PLAIN_BYTES[_plain_name(architecture)]
+    return PLAIN_BYTES[_plain_name(architecture)]
 
 
 def _plain_name(architecture: Architecture) -> str:
     name = (architecture.published_dtype or "bfloat16").removeprefix("torch.")
-    if name not in _PLAIN_BYTES:
+    if name not in PLAIN_BYTES:
         raise InputError(
-            f"{architecture.name}: dtype {name[:40]!r} is not known, expected {', '.join(_PLAIN_BYTES)}"
+            f"{architecture.name}: dtype {name[:40]!r} is not known, expected {', '.join(PLAIN_BYTES)}"
         )
     return name
 

@@ -149,3 +149,105 @@ def test_that_what_has_no_default_worth_taking_is_refused(name: str) -> None:
 
 def test_that_an_unknown_family_s_note_is_enough() -> None:
     assert len(read(model_type="brand_new", attention_bias=AWAY).notes) == 1
+
+
+# --- contradictions
+
+
+def test_that_two_language_models_in_one_file_must_agree() -> None:
+    both = {"model_type": "vl", "text_config": fields(), "llm_config": fields()}
+    assert read_config(both, "twice").layers == 4
+    both["llm_config"] = fields(hidden_size=128)
+    with pytest.raises(InputError, match=r"^vl\.json: text_config and llm_config are both there and differ"):
+        read_config(both, "twice", "vl.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "more"),
+    [
+        ("deepseek", "first_k_dense_replace", {"n_shared_experts": 1}),
+        ("lfm2_moe", "num_dense_layers", {"conv_L_cache": 3, "full_attn_idxs": [1], "use_expert_bias": True}),
+    ],
+)
+def test_that_dense_layers_are_no_more_than_there_are_layers(
+    kind: str, name: str, more: dict[str, Any]
+) -> None:
+    experts = {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 64, **more}
+    assert read(model_type=kind, **experts, **{name: 4}).layers == 4
+    with pytest.raises(InputError, match=rf"^tiny\.json: {name} must be at most the 4 layers, got 5"):
+        read(model_type=kind, **experts, **{name: 5})
+
+
+@pytest.mark.parametrize("window", [None, AWAY])
+@pytest.mark.parametrize("kind", ["qwen2", "qwen3", "smollm3"])
+def test_that_a_window_that_is_switched_on_must_be_given(kind: str, window: object) -> None:
+    more = {"model_type": kind, "head_dim": 32, "max_window_layers": 2, "sliding_window": window}
+    assert read(**more, use_sliding_window=False).layers == 4
+    with pytest.raises(
+        InputError, match=r"sliding_window is (null|missing), though use_sliding_window is true"
+    ):
+        read(**more, use_sliding_window=True)
+    listed = read(**more, use_sliding_window=True, layer_types=["full_attention"] * 4)
+    assert {a.kind for _, a in listed.attentions()} == {"full"}
+
+
+def int4(*ignore: object) -> dict[str, Any]:
+    weights = {"num_bits": 4, "type": "int", "strategy": "group", "group_size": 128}
+    return {
+        "quant_method": "compressed-tensors",
+        "config_groups": {"g": {"targets": ["Linear"], "weights": weights}},
+        "ignore": list(ignore),
+    }
+
+
+@pytest.mark.parametrize("pattern", ["re:[", "re:(", "re:*"])
+def test_that_a_pattern_that_is_none_is_refused(pattern: str) -> None:
+    with pytest.raises(
+        InputError, match=r"^tiny\.json: quantization_config\.ignore has \"re:.\", no pattern"
+    ):
+        read(quantization_config=int4("lm_head", pattern))
+
+
+def test_that_names_of_nothing_are_said() -> None:
+    assert read(quantization_config=int4("lm_head", "re:.*self_attn.*", "re:.*vision_tower.*")).notes == ()
+    (note,) = read(quantization_config=int4("lm_head", "nonexist")).notes
+    assert note == 'quantization_config.ignore: nothing in this model is called "nonexist".'
+    (note,) = read(quantization_config=int4("nonexist", "re:.*nothing.*", "lm_head")).notes
+    assert note == 'quantization_config.ignore: nothing in this model is called "nonexist", "re:.*nothing.*".'
+    (note,) = read(quantization_config=int4("model.layers.4.mlp", "model.layers.3.mlp")).notes
+    assert note == 'quantization_config.ignore: nothing in this model is called "model.layers.4.mlp".'
+    many = [f"thing{n}" for n in range(500)]
+    (note,) = read(quantization_config=int4(*many)).notes
+    assert note.endswith('"thing2" and 497 more.')
+
+
+def test_that_names_of_prediction_layers_are_known() -> None:
+    found = read(quantization_config=int4("model.layers.4.mlp"), num_nextn_predict_layers=1)
+    assert not any("nothing in this model" in note for note in found.notes)
+
+
+# --- sentences
+
+
+@pytest.mark.parametrize("name", ["torch_dtype", "dtype"])
+def test_that_a_dtype_that_is_not_known_is_refused_by_file_and_field(name: str) -> None:
+    with pytest.raises(
+        InputError,
+        match=rf'^tiny\.json: {name} must be one of bfloat16, float16, float32, float64, got "float12"$',
+    ):
+        read(torch_dtype=AWAY, **{name: "float12"}) if name == "dtype" else read(torch_dtype="float12")
+    assert read(torch_dtype="torch.float16").published_dtype == "float16"
+
+
+def test_that_a_null_is_named_under_the_file_s_own_spelling() -> None:
+    experts = {"n_routed_experts": None, "num_experts_per_tok": 2, "moe_intermediate_size": 64}
+    with pytest.raises(InputError, match=r"^tiny\.json: n_routed_experts is null, expected a positive whole"):
+        read(model_type="deepseek", **experts, n_shared_experts=1, first_k_dense_replace=1)
+    with pytest.raises(InputError, match=r"^tiny\.json: hidden_size is null, expected"):
+        read(hidden_size=None)
+
+
+def test_that_a_null_language_model_is_named() -> None:
+    with pytest.raises(InputError, match=r"^vl\.json: text_config is null, expected an object"):
+        read_config({"model_type": "gemma3", "text_config": None}, "vl", "vl.json")
+    assert read(text_config=None).layers == 4
