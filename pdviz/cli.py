@@ -75,7 +75,6 @@ HELP = {
         (
             "pdviz models",
             "pdviz models qwen3 --all",
-            "pdviz models a/config.json b.gguf",
             "pdviz models deepseek v3 --json",
         ),
     ),

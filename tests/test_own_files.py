@@ -525,7 +525,7 @@ def test_that_several_files_are_listed_each(tmp_path: Path) -> None:
     assert [model["name"] for model in listed] == ["Second", "First"]
     assert "unknown" not in command("models", "qwen3", "8b")
     refused = command("models", first, "no/such.json")
-    assert refused == "pdviz: %s: there is no such file\n" % os.path.abspath("no/such.json")
+    assert refused == f"pdviz: {os.path.abspath('no/such.json')}: there is no such file\n"
     assert command("models", first, "llama") == (
         f'pdviz: models: files and words of a search do not go together, got "llama" beside {shown(first)}\n'
     )
@@ -557,7 +557,9 @@ def test_that_an_accelerator_of_a_known_name_is_told_apart(name: str, tmp_path: 
 
 def test_that_a_field_of_the_wrong_kind_is_named_before_those_that_are_missing(tmp_path: Path) -> None:
     path = chip_file(tmp_path, "[accelerator]\nname = 5\n")
-    assert command("accelerators", path).startswith("pdviz: chip.toml: name must be text")
+    assert command("accelerators", path).startswith(
+        "pdviz: chip.toml: name must be printable text of 1 to 80"
+    )
 
 
 @pytest.mark.parametrize(

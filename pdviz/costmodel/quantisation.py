@@ -39,6 +39,19 @@ _MODULE = (
 )
 
 
+#: Method -> how people write it, where that differs.
+_TITLES = {
+    "fp8": "FP8",
+    "fbgemm_fp8": "FBGEMM FP8",
+    "awq": "AWQ",
+    "gptq": "GPTQ",
+    "mxfp4": "MXFP4",
+    "mlx": "MLX",
+    "bitnet": "BitNet",
+    "modelopt": "ModelOpt",
+}
+
+
 class Kept(msgspec.Struct, frozen=True):
     """A part left in the published 16-bit format.
 
@@ -79,19 +92,22 @@ class Quantisation(msgspec.Struct, frozen=True):
     @property
     def narrow(self) -> str | None:
         """The narrow format in which kernels multiply these weights; None where they widen them."""
-        if self.weight_only or self.method in ("awq", "gptq", "bitsandbytes"):
+        if self.weight_only or self.method in ("awq", "gptq"):
             return None
         if self.format == "fp":
+            if self.method == "bitsandbytes":
+                return None
             return "fp8" if self.bits == 8 else "mxfp4" if self.method == "mxfp4" else "fp4"
         return "int8" if self.bits == 8 else None
 
     @property
     def title(self) -> str:
-        """For people: "fp8, blocks of 128 x 128", "awq int4, groups of 128"."""
-        kind = f"{self.format}{self.bits}"
-        name = self.method if self.method.endswith(kind) else f"{self.method} {kind}"
+        """For people: "FP8, blocks of 128 × 128", "AWQ INT4, groups of 128"."""
+        kind = f"{self.format}{self.bits}".upper()
+        method = _TITLES.get(self.method, self.method)
+        name = method if method.endswith(kind) else f"{method} {kind}"
         if self.rows > 1 and self.group:
-            return f"{name}, blocks of {self.rows} x {self.group}"
+            return f"{name}, blocks of {self.rows} × {self.group}"
         if self.group:
             return f"{name}, groups of {self.group}"
         return f"{name}, one scale a {'row' if self.rows == 1 else 'matrix'}"
@@ -337,4 +353,5 @@ def read_quantisation(fields: Fields, layers: int) -> Quantisation | None:
         return simple[method](inner, layers)
     if method in ("compressed-tensors", "modelopt"):
         return _groups(inner, method, layers)
-    raise inner.error(f"{inner.label('quant_method')} {shown(method)} is not a method that is modelled")
+    known = ", ".join(sorted((*simple, "compressed-tensors", "modelopt")))
+    raise inner.error(f"{inner.label('quant_method')} {shown(method)} is not modelled; known are {known}")

@@ -194,7 +194,7 @@ def is_converted(architecture: Architecture, weights: str, math: str) -> bool:
 
 
 def weights_title(architecture: Architecture, weights: str) -> str:
-    """What the weights are stored as, for people: "FP8", "awq int4, groups of 128", "65 % Q4_K, 35 % F16"."""
+    """What the weights are stored as, for people: "FP8", "AWQ INT4, groups of 128", "65 % Q4_K, 35 % F16"."""
     if weights != PUBLISHED:
         return DTYPES[weights].title
     if architecture.census is not None:

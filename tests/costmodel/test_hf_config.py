@@ -483,7 +483,8 @@ BAD = [
     ({"text_config": 5}, "config.json: text_config must be an object, got 5"),
     (
         {"quantization_config": {"quant_method": "magic"}},
-        'config.json: quantization_config.quant_method "magic" is not a method that is modelled',
+        'config.json: quantization_config.quant_method "magic" is not modelled; known are awq, bitnet, '
+        "bitsandbytes, compressed-tensors, fbgemm_fp8, fp8, gptq, modelopt, mxfp4",
     ),
 ]
 

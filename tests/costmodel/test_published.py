@@ -32,6 +32,7 @@ T4 = {"fp32": 8.1e12, "fp16": 65e12, "int8": 130e12}
 FP8 = {"quant_method": "fp8", "weight_block_size": [128, 128]}
 AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128}
+BNB_8 = {"quant_method": "bitsandbytes", "load_in_8bit": True}
 BNB = {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"}
 MXFP4 = {"quant_method": "mxfp4"}
 NVFP4 = {"quant_method": "modelopt", "quant_algo": "NVFP4"}
@@ -140,6 +141,9 @@ def test_that_each_part_has_its_own_mean_bytes_of_a_parameter() -> None:
         (AWQ, H100, "bf16", True),
         (GPTQ, B200, "bf16", True),
         (BNB, H100, "bf16", True),
+        (BNB_8, H100, "int8", False),
+        (BNB_8, T4, "int8", False),
+        (BNB_8, {"bf16": 1e14}, "bf16", True),
         (AWQ, T4, "fp16", True),
         (NVFP4, B200, "fp4", False),
         (NVFP4, H100, "bf16", True),
@@ -194,7 +198,7 @@ def test_that_a_scenario_says_what_was_taken() -> None:
     )
     assert result.machine.math_dtype == "fp8"
     (note,) = (n for n in result.notes if n.startswith("Weights as published"))
-    assert note.startswith("Weights as published: fp8, blocks of 128 x 128, 67")
+    assert note.startswith("Weights as published: FP8, blocks of 128 × 128, 67")
     assert result.memory.fits
     a100 = evaluate(Scenario(model="DeepSeek V3", weights_dtype="published", accelerator="A100 80GB SXM"))
     assert "Published weights are converted to BF16 to be multiplied on A100 80GB SXM." in a100.notes

@@ -129,27 +129,27 @@ def test_that_kimi_k2_5_has_only_its_routed_experts_in_four_bits():
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        (FP8, "fp8, blocks of 128 x 128"),
-        ({"quant_method": "fp8", "activation_scheme": "static"}, "fp8, one scale a matrix"),
-        ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64}, "awq int4, groups of 64"),
-        ({"quant_method": "gptq", "bits": 8, "group_size": -1}, "gptq int8, one scale a row"),
+        (FP8, "FP8, blocks of 128 × 128"),
+        ({"quant_method": "fp8", "activation_scheme": "static"}, "FP8, one scale a matrix"),
+        ({"quant_method": "awq", "w_bit": 4, "q_group_size": 64}, "AWQ INT4, groups of 64"),
+        ({"quant_method": "gptq", "bits": 8, "group_size": -1}, "GPTQ INT8, one scale a row"),
         (
             {"quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4"},
-            "bitsandbytes nf4, groups of 64",
+            "bitsandbytes NF4, groups of 64",
         ),
-        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "bitsandbytes int8, one scale a row"),
-        ({"quant_method": "mxfp4"}, "mxfp4, groups of 32"),
-        ({"quant_method": "fbgemm_fp8"}, "fbgemm_fp8, one scale a row"),
-        ({"quant_method": "bitnet", "linear_class": "autobitlinear"}, "bitnet int2, one scale a matrix"),
-        (groups(), "compressed-tensors int4, groups of 128"),
-        (groups(num_bits=8, type="float", strategy="channel"), "compressed-tensors fp8, one scale a row"),
-        (groups(num_bits=8, type="float", strategy="tensor"), "compressed-tensors fp8, one scale a matrix"),
+        ({"quant_method": "bitsandbytes", "load_in_8bit": True}, "bitsandbytes INT8, one scale a row"),
+        ({"quant_method": "mxfp4"}, "MXFP4, groups of 32"),
+        ({"quant_method": "fbgemm_fp8"}, "FBGEMM FP8, one scale a row"),
+        ({"quant_method": "bitnet", "linear_class": "autobitlinear"}, "BitNet INT2, one scale a matrix"),
+        (groups(), "compressed-tensors INT4, groups of 128"),
+        (groups(num_bits=8, type="float", strategy="channel"), "compressed-tensors FP8, one scale a row"),
+        (groups(num_bits=8, type="float", strategy="tensor"), "compressed-tensors FP8, one scale a matrix"),
         (
             groups(num_bits=8, type="float", strategy="block", block_structure=[128, 128]),
-            "compressed-tensors fp8, blocks of 128 x 128",
+            "compressed-tensors FP8, blocks of 128 × 128",
         ),
-        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "modelopt fp4, groups of 16"),
-        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "modelopt fp8, one scale a matrix"),
+        ({"quant_method": "modelopt", "quant_algo": "NVFP4"}, "ModelOpt FP4, groups of 16"),
+        ({"quant_method": "modelopt", "quant_algo": "FP8"}, "ModelOpt FP8, one scale a matrix"),
     ],
 )
 def test_that_a_format_is_read_and_named(config: dict[str, Any], expected: str):
@@ -162,7 +162,7 @@ def test_that_a_format_is_read_and_named(config: dict[str, Any], expected: str):
 @pytest.mark.parametrize(
     ("config", "sentence"),
     [
-        ({"quant_method": "hqq"}, 'quantization_config.quant_method "hqq" is not a method that is modelled'),
+        ({"quant_method": "hqq"}, 'quantization_config.quant_method "hqq" is not modelled; known are awq, '),
         ({}, "quantization_config.quant_method is missing, expected a method such as fp8 or awq"),
         (
             {"quant_method": "awq", "bits": 5, "group_size": 128},
@@ -209,6 +209,15 @@ def test_that_a_bad_format_is_one_sentence_that_names_the_field(config: dict[str
         ("model.layers.1.input_layernorm", set()),
         ("model.layers.0.block_sparse_moe.gate", {Kept("router", 0)}),
         ("multi_modal_projector.linear_1", set()),
+        ("model.layers.0.mlp.shared_expert_gate", {Kept("shared", 0, "shared_expert_gate")}),
+        ("model.layers.0.linear_attn.conv1d", set()),
+        ("model.layers.0.linear_attn.in_proj_ba", {Kept("attention", 0, "in_proj_ba")}),
+        ("backbone.layers.3.mixer", {Kept("attention", 3), Kept("feed_forward", 3)}),
+        (
+            "backbone.layers.3.mixer.in_proj",
+            {Kept("attention", 3, "in_proj"), Kept("feed_forward", 3, "in_proj")},
+        ),
+        ("backbone.layers.3.mixer.experts.*", {Kept("experts", 3)}),
     ],
 )
 def test_that_a_module_name_says_what_stays_at_16_bit(name: str, kept: set[Kept]):
@@ -234,7 +243,7 @@ def test_that_mlx_files_are_read_and_quantise_embedding_and_head_too():
     matrices = found.dense_weights + found.table_weights
     assert stored_bytes(found).total == matrices * 4.5 / 8 + 2 * found.vector_parameters
     assert found.quantisation is not None
-    assert found.quantisation.title == "mlx int4, groups of 64"
+    assert found.quantisation.title == "MLX INT4, groups of 64"
     plain = read_config({**config, "quantization": {**form, "lm_head": False}}, "mlx")
     assert stored_bytes(plain).total - stored_bytes(found).total == 128256 * 4096 * (2 - 4.5 / 8)
     own = {**form, "model.layers.0.mlp.gate": {"group_size": 64, "bits": 8}}
@@ -292,3 +301,16 @@ def test_that_random_formats_are_refused_or_counted_and_nothing_else(fields: dic
     except InputError:
         return
     assert 0 < stored_bytes(found).total < 1 << 50
+
+
+def test_that_parts_of_a_layer_with_a_state_can_stay_at_16_bit():
+    """Qwen3-Next's FP8 files leave out the small projection, and vectors that are never quantised."""
+    names = [f"model.layers.0.linear_attn.{n}" for n in ("conv1d", "A_log", "dt_bias", "norm")]
+    plain, vectors = (
+        stored_bytes(stored_as("qwen3-next-80b-a3b", {**FP8, "modules_to_not_convert": kept})).total
+        for kept in ([], names)
+    )
+    assert vectors == plain
+    small = [*names, "model.layers.0.linear_attn.in_proj_ba", "model.layers.0.mlp.shared_expert_gate"]
+    some = stored_bytes(stored_as("qwen3-next-80b-a3b", {**FP8, "modules_to_not_convert": small})).total
+    assert some - plain == 2048 * 64 - 4 * 16 + 2048 - 4 * 16
