@@ -14,6 +14,7 @@ import msgspec
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.passes import ModelCost, distinct_experts
+from pdviz.costmodel.stored import Census, Parts
 
 PARTS = (
     "embedding",
@@ -92,8 +93,8 @@ class LayerRun(msgspec.Struct, frozen=True):
 
 
 class Anatomy(msgspec.Struct, frozen=True):
-    """All weights of a model. ``before`` and ``after`` the layers; ``is_mean`` where only the bytes of
-    whole groups are known and each matrix is given its share by parameters."""
+    """All weights of a model, ``before`` and ``after`` the layers included. Where ``is_mean``, the bytes
+    of each part of each layer are exact, and matrices of one part share them by parameters."""
 
     before: tuple[Item, ...]
     runs: tuple[LayerRun, ...]
@@ -119,13 +120,20 @@ class Anatomy(msgspec.Struct, frozen=True):
 def anatomy(model: ModelCost) -> Anatomy:
     """The weights of ``model`` in its format."""
     architecture = model.architecture
-    prices = _prices(model)
+    census = architecture.census if model.weights_dtype == PUBLISHED else None
+    prices = _prices(model) if census is None else _Prices(_nothing, 0.0, 0.0)
     element = DTYPES[model.kv_dtype].bytes_per_element
     runs: list[LayerRun] = []
     first = 0
     for run in architecture.runs:
-        steps = [1] * run.count if prices.by_layer else [run.count]
-        items = [_layer_items(run.layer, first + i, prices) for i in range(len(steps))]
+        if census is None:
+            steps = [1] * run.count if prices.by_layer else [run.count]
+            items = [_layer_items(run.layer, first + i, prices) for i in range(len(steps))]
+        else:
+            held = _held(census, first, run.count)
+            steps = [count for count, _ in held]
+            bare = _layer_items(run.layer, first, prices)
+            items = [_shared_out(bare, dict(parts)) for _, parts in held]
         mixer = run.layer.attention
         cache, state = (mixer.cache_elements, mixer.state_elements) if mixer is not None else (0, 0)
         for same, group in groupby(zip(items, steps, strict=True), key=lambda pair: pair[0]):
@@ -133,7 +141,46 @@ def anatomy(model: ModelCost) -> Anatomy:
             runs.append(LayerRun(first, count, run.layer, same, cache * element, state * element))
             first += count
     before, after = _outside(architecture, prices)
-    return Anatomy(before, tuple(runs), after, prices.is_mean)
+    if census is not None:
+        both = _shared_out((*before, *after), dict(census.outside))
+        before, after = both[: len(before)], both[len(before) :]
+    return Anatomy(before, tuple(runs), after, census is not None)
+
+
+def _nothing(part: str, matrix: Matrix, layer: int, attention: Attention | None) -> float:
+    return 0.0
+
+
+def _held(census: Census, first: int, count: int) -> list[tuple[int, Parts]]:
+    """(how many, the bytes of one by part) of ``count`` layers from ``first`` on."""
+    found: list[tuple[int, Parts]] = []
+    begin = 0
+    for many, parts in census.layers:
+        here = min(begin + many, first + count) - max(begin, first)
+        if here > 0:
+            found.append((here, parts))
+        begin += many
+    return found
+
+
+def _shared_out(items: tuple[Item, ...], sizes: dict[str, int]) -> tuple[Item, ...]:
+    """Items with the bytes of their parts, shared by parameters within a part.
+
+    What a file holds of a part that the model does not have goes to all of them.
+    """
+    parameters: dict[str, int] = {}
+    for item in items:
+        parameters[item.part] = parameters.get(item.part, 0) + item.parameters
+    spare = sum(size for part, size in sizes.items() if part not in parameters)
+    everything = sum(parameters.values()) or 1
+    return tuple(
+        msgspec.structs.replace(
+            item,
+            stored_bytes=sizes.get(item.part, 0) * item.parameters / parameters[item.part]
+            + spare * item.parameters / everything,
+        )
+        for item in items
+    )
 
 
 class _Prices(msgspec.Struct, frozen=True):
@@ -147,7 +194,6 @@ class _Prices(msgspec.Struct, frozen=True):
     vector: float
     expert_bias: float
     by_layer: bool = False
-    is_mean: bool = False
 
 
 def _prices(model: ModelCost) -> _Prices:
@@ -159,14 +205,6 @@ def _prices(model: ModelCost) -> _Prices:
             return matrix.weights * (wide if part in ("embedding", "head") else dtype.bytes_per_weight)
 
         return _Prices(plain, wide, wide)
-    if model.architecture.census is not None:
-
-        def mean(part: str, matrix: Matrix, layer: int, attention: Attention | None) -> float:
-            known = part if part in ("embedding", "head", "experts") else "dense"
-            return matrix.weights * model.bytes_per_parameter(known)
-
-        each = model.bytes_per_parameter
-        return _Prices(mean, each("dense"), each("experts"), is_mean=True)
     from pdviz.costmodel.weights import Counter
 
     counter = Counter(model.architecture)

@@ -15,17 +15,16 @@ from typing import Any
 import msgspec
 
 from pdviz.costmodel.architecture import Architecture
-from pdviz.costmodel.gguf_families import ALONE, FAMILIES, NO_LANGUAGE_MODEL, Metadata
+from pdviz.costmodel.gguf_census import BLOCK, census, check_shapes
+from pdviz.costmodel.gguf_families import ALONE, FAMILIES
 from pdviz.costmodel.gguf_header import Header, Tensor, read_header
+from pdviz.costmodel.gguf_metadata import NO_LANGUAGE_MODEL, Metadata
 from pdviz.costmodel.hf_config import read_config
 from pdviz.costmodel.hf_fields import MOST_LAYERS
-from pdviz.costmodel.stored import Census, StoredBytes
 from pdviz.errors import InputError
 from pdviz.names import shown
 
 _PART = r"^(.*)-(\d{5})-of-(\d{5})\.gguf$"
-_BLOCK = r"^blk\.(\d{1,6})\.(.+)$"
-_EXPERTS = r"_exps\.|^ffn_(gate|up|down)\.\d+\.weight$"
 #: Tensors that a pass of the language model does not multiply with, or that are copies of others.
 _BESIDE = r"^(v|mm|a|cls|rope_\w+|enc|dec)\.|\bnextn\b|rope_freqs|rope_factors|rot_embd|\.(input_)?scale$"
 #: What the layers of a Llama-like model hold.
@@ -106,6 +105,7 @@ def gguf_architecture(header: Header, stem: str, where: str) -> tuple[dict[str, 
         raise meta.error(NO_LANGUAGE_MODEL["bert"])
     blocks = meta.whole("block_count", most=MOST_LAYERS)
     layers = blocks - meta.whole("nextn_predict_layers", default=0, least=0, most=blocks - 1)
+    _check_layers(header, meta, blocks, layers)
     meta.layers = layers
     main = {tensor.name: tensor for tensor in header.tensors if _is_main(tensor.name, layers, family)}
     meta.tensors = main
@@ -113,13 +113,23 @@ def gguf_architecture(header: Header, stem: str, where: str) -> tuple[dict[str, 
     name = (meta.text("general.name") or "").strip()
     name = name[:80] if name.isprintable() and name else stem[:80]
     architecture = read_config(config, name, where, is_whole=True)
+    check_shapes(main, architecture, meta)
     architecture = _checked(architecture, main, meta, family)
-    return config, msgspec.structs.replace(architecture, census=_census(main))
+    return config, msgspec.structs.replace(architecture, census=census(main, architecture))
+
+
+def _check_layers(header: Header, meta: Metadata, blocks: int, layers: int) -> None:
+    """Raise where layers have no tensors, or tensors belong to blocks that are not there."""
+    found = {int(block[1]) for tensor in header.tensors if (block := re.match(BLOCK, tensor.name))}
+    odd = [*(set(range(layers)) - found), *(found - set(range(blocks)))]
+    for number in sorted(odd)[:1]:
+        has = "has" if number in found else "has no"
+        raise meta.error(f"{meta.family}.block_count is {blocks:,}, but the file {has} tensors blk.{number}")
 
 
 def _is_main(name: str, layers: int, family: str) -> bool:
     """True for tensors of the language model's own layers, its tables and its final norm."""
-    block = re.match(_BLOCK, name)
+    block = re.match(BLOCK, name)
     is_router = family == "gemma4" and name.endswith(("ffn_gate_inp.scale", "ffn_down_exps.scale"))
     if re.search(_BESIDE, name) and not name.startswith("output") and not is_router:
         return False
@@ -135,7 +145,7 @@ def _config(meta: Metadata, family: str) -> dict[str, Any]:
     config["model_type"] = model_type
     if family not in FAMILIES:
         for name in meta.tensors:
-            block = re.match(_BLOCK, name)
+            block = re.match(BLOCK, name)
             if block is not None and not re.match(_LLAMA_LIKE, block[2]):
                 raise meta.error(f"family {shown(family)} is not modelled: its layers hold {shown(block[2])}")
     if adapt is not None:
@@ -166,19 +176,3 @@ def _checked(
         raise meta.error(f"{said}; such a model is not modelled")
     note = f"{said[:1].upper()}{said[1:]}; bytes are those of the tensors."
     return msgspec.structs.replace(architecture, notes=(*architecture.notes, note))
-
-
-def _census(tensors: Mapping[str, Tensor]) -> Census:
-    parts = {"embedding": 0, "head": 0, "dense": 0, "experts": 0}
-    types: dict[str, int] = {}
-    for name, tensor in tensors.items():
-        block = re.match(_BLOCK, name)
-        if block is not None:
-            part = "experts" if re.search(_EXPERTS, block[2]) else "dense"
-        else:
-            part = {"token_embd.weight": "embedding", "output.weight": "head", "output.bias": "head"}.get(
-                name, "dense"
-            )
-        parts[part] += tensor.bytes
-        types[tensor.type] = types.get(tensor.type, 0) + tensor.bytes
-    return Census(StoredBytes(**parts), tuple(sorted(types.items(), key=lambda item: -item[1])))

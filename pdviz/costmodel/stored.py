@@ -26,11 +26,28 @@ class StoredBytes(msgspec.Struct, frozen=True):
         return self.embedding + self.head + self.dense + self.experts
 
 
-class Census(msgspec.Struct, frozen=True):
-    """What the tensors of a file take: ``stored`` by part, and (name, bytes) of each of its types.
+Parts = tuple[tuple[str, int], ...]
+"""(part, bytes) of each part that has any; the parts are those of `pdviz.costmodel.anatomy`."""
 
-    The types are those of the main model, the one with the most bytes first.
+
+class Census(msgspec.Struct, frozen=True):
+    """What the tensors of a file take, exactly.
+
+    ``layers`` holds runs of layers that take the same: (how many, the bytes of one by part).
+    ``outside`` is what belongs to no layer. ``types`` holds (name, bytes) of each type, the one with
+    the most bytes first.
     """
 
-    stored: StoredBytes
+    layers: tuple[tuple[int, Parts], ...]
+    outside: Parts
     types: tuple[tuple[str, int], ...]
+
+    @property
+    def stored(self) -> StoredBytes:
+        """The same by when a pass reads it."""
+        apart = dict(self.outside)
+        routed = sum(count * dict(parts).get("experts", 0) for count, parts in self.layers)
+        everything = sum(count * size for count, parts in self.layers for _, size in parts)
+        embedding, head = apart.get("embedding", 0), apart.get("head", 0)
+        dense = everything - routed + sum(apart.values()) - embedding - head
+        return StoredBytes(embedding, head, dense, routed)

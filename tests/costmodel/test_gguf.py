@@ -529,9 +529,67 @@ def test_that_the_alignment_must_be_possible(alignment: object) -> None:
         ({"llama__expert_count": 4}, "llama.expert_used_count is missing"),
         (
             {"llama__feed_forward_length": 96},
-            'as "llama" its fields describe 27,296 parameters and its tensors',
+            "llama.feed_forward_length 96: blk.0.ffn_gate.weight would be 32 × 96, but it is 32 × 64",
         ),
-        ({"llama__embedding_length": 64}, 'as "llama" its fields describe'),
+        (
+            {"llama__embedding_length": 64},
+            "llama.embedding_length is 64, but the tensor token_embd.weight is 32 × 40",
+        ),
+        (
+            {"llama__attention__head_count_kv": 1},
+            "llama.attention.head_count_kv 1: blk.0.attn_k.weight would be 32 × 8, but it is 32 × 16",
+        ),
+        (
+            {"llama__block_count": 3},
+            "llama.block_count is 3, but the file has no tensors blk.2",
+        ),
+        ({"llama__block_count": 1}, "llama.block_count is 1, but the file has tensors blk.1"),
+        (
+            {"llama__attention__head_count_kv": None},
+            "llama.attention.head_count_kv (missing, so 4): blk.0.attn_k.weight would be 32 × 32, but",
+        ),
+        (
+            {"llama__attention__key_length": 16, "llama__attention__value_length": 16},
+            "llama.attention.head_count 4 and llama.attention.key_length 16: blk.0.attn_q.weight would be "
+            "32 × 64, but it is 32 × 32",
+        ),
+        (
+            {"llama__attention__head_count": 8, "llama__attention__key_length": 8,
+             "llama__attention__value_length": 8},
+            "llama.attention.head_count 8 and llama.attention.key_length 8: blk.0.attn_q.weight would be",
+        ),
+    ],
+)  # fmt: skip
+def test_that_keys_that_contradict_the_tensors_are_named(change: dict[str, Any], said: str) -> None:
+    assert said in refusal(gguf.file(*tiny(**change)))
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value", "tensor"),
+    [
+        ("mixtral-8x7b", "llama.expert_count", 9, "blk.0.ffn_gate_inp.weight would be 4,096 × 9"),
+        ("mixtral-8x7b", "llama.feed_forward_length", 14_272, "blk.0.ffn_gate_exps.weight would be"),
+        ("qwen3-30b-a3b", "qwen3moe.expert_feed_forward_length", 800, "ffn_gate_exps.weight would be"),
+        ("phi-4", "phi3.attention.head_count_kv", 20, "blk.0.attn_qkv.weight would be"),
+        ("deepseek-v3", "deepseek2.attention.kv_lora_rank", 500, "blk.0.attn_kv_a_mqa.weight would be"),
+        ("gemma-4-31b", "gemma4.attention.key_length_swa", 255, "attn_q.weight would be"),
+        ("qwen3-next-80b-a3b", "qwen3next.attention.head_count_kv", 1, "blk.3.attn_k.weight would be"),
+    ],
+)
+def test_that_keys_of_other_families_must_fit_the_tensors_too(
+    name: str, key: str, value: int, tensor: str
+) -> None:
+    metadata, tensors = laid_out(name)
+    assert key in metadata or key.endswith("head_count_kv")
+    with pytest.raises(InputError) as caught:
+        read({**metadata, key: value}, tensors)
+    assert tensor in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"llama__block_count": 0}, "llama.block_count must be a whole number from 1"),
     ],
 )
 def test_that_what_is_missing_or_contradictory_is_named(change: dict[str, Any], said: str) -> None:
@@ -570,6 +628,7 @@ def test_that_state_space_layers_that_do_not_add_up_are_refused() -> None:
     with pytest.raises(InputError, match=r"ssm\.inner_size 4,096 is no multiple of its 60 heads"):
         read({**metadata, "nemotron_h_moe.ssm.time_step_rank": 60}, tensors)
     without = {name: content for name, content in tensors.items() if not name.startswith("blk.3.")}
+    without["blk.3.attn_norm.weight"] = tensors["blk.3.attn_norm.weight"]
     with pytest.raises(InputError, match="layer 3 holds no block that nemotron_h_moe has"):
         read(metadata, without)
     metadata, tensors = laid_out("jamba-v0.1")

@@ -18,7 +18,7 @@ from pdviz.costmodel.gguf import gguf_architecture
 from pdviz.costmodel.gguf_header import parse_header
 from pdviz.costmodel.hf_config import read_config
 from pdviz.costmodel.passes import IDEAL, ModelCost, Slice
-from pdviz.costmodel.stored import Census, StoredBytes
+from pdviz.costmodel.stored import Census
 from pdviz.costmodel.weights import is_converted, is_quantised, stored_bytes
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
@@ -109,7 +109,8 @@ def test_that_the_table_of_a_tied_head_is_read_as_the_head() -> None:
 
 def test_that_bytes_of_a_file_are_shared_out_to_the_experts() -> None:
     mixture = read_config(configs()["mixtral-8x7b"], "Mixtral")
-    census = Census(StoredBytes(1, 2, 3, 8 * 32 * 500), (("Q4_K", 1),))
+    outside = (("embedding", 1), ("head", 2), ("vectors", 3))
+    census = Census(((32, (("experts", 8 * 500),)),), outside, (("Q4_K", 1),))
     found = published(msgspec.structs.replace(mixture, census=census))
     assert found.routed == ((8, 2, pytest.approx(32 * 500)),)
     assert found.weights_read_bytes(1) == pytest.approx(6 + 2 * 32 * 500)
