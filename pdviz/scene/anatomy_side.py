@@ -190,12 +190,13 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     longest = plural(m.longest_context_tokens, "token")
     up_to = "up to " if m.sequences > 1 and m.other_kv_bytes != m.own_kv_bytes else ""
     left = ("Missing", size(-free)) if free < 0 else ("Left", size(free))
+    weights_each, kv_each = size(m.weights_bytes_each), size(m.kv_bytes_each)
     lines: list[tuple[str, str, str, str, str]] = [
-        ("Weights", stored_words(result), size(m.weights_bytes_each), "memory.weights", "memory_weights"),
-        ("KV cache", f"{sequences} of {up_to}{longest}", size(m.kv_bytes_each), "memory.kv", "memory_kv"),
+        ("Weights", stored_words(result), weights_each, "memory.weights_each", "memory_weights"),
+        ("KV cache", f"{sequences} of {up_to}{longest}", kv_each, "memory.kv_each", "memory_kv"),
         ("Reserve", f"{percent(RESERVE_SHARE)[:-4]} % for the runtime", size(m.reserve_bytes_each),
-         "memory.reserve", "hatch"),
-        (left[0], "", left[1], "memory.free", "raised" if free >= 0 else "warning"),
+         "memory.reserve_each", "hatch"),
+        (left[0], "", left[1], "memory.free_each", "raised" if free >= 0 else "warning"),
     ]  # fmt: skip
     if m.free_tokens is not None and free >= 0:
         also = plural(m.free_sequences or 0, "more sequence")
@@ -215,7 +216,7 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     rows = []
     for name, detail, value, key, role in lines:
         middle = y + (pitch - pen.height(13)) / 2
-        bad = key == "memory.free" and free < 0
+        bad = key == "memory.free_each" and free < 0
         x = inner.x + 18 * s
         label = pen.line(x, middle, name, "warning" if bad else "text", 13)
         number = pen.line(
