@@ -380,7 +380,7 @@ def free_tokens(memory: Memory) -> float:
     """The room itself where a sequence takes none."""
     room = max(memory.free_bytes, 0.0)
     tokens = memory.other_context_tokens
-    return room / memory.other_kv_bytes * tokens // 1 if memory.other_kv_bytes else room
+    return room / memory.other_kv_bytes * tokens // 1 if memory.free_tokens is not None else room
 
 
 def left_on(result: Result, accelerators: int) -> float:

@@ -20,7 +20,7 @@ class Memory(msgspec.Struct, frozen=True):
     counts several times in ``kv_bytes``. ``uneven_bytes`` is what that room costs all together which
     the fullest accelerator needs for weights beyond an equal share: experts are not cut in pieces.
     ``own_kv_bytes`` is the KV cache of this request's sequence, ``other_kv_bytes`` that of one further
-    sequence, which is ``other_context_tokens`` long.
+    sequence, which is ``other_context_tokens`` long. ``grows`` is false where tokens take no memory.
     """
 
     weights_bytes: float
@@ -33,6 +33,7 @@ class Memory(msgspec.Struct, frozen=True):
     other_kv_bytes: float = 0.0
     other_context_tokens: int = 0
     uneven_bytes: float = 0.0
+    grows: bool = True
 
     @property
     def reserve_bytes(self) -> float:
@@ -93,8 +94,11 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def free_tokens(self) -> int | None:
-        """The room that is left in tokens of KV cache, each at its mean size in such a sequence."""
-        if not self.other_kv_bytes:
+        """The room that is left in tokens of KV cache, each at its mean size in such a sequence.
+
+        None where tokens take no memory.
+        """
+        if not self.other_kv_bytes or not self.grows:
             return None
         return max(math.floor(self.free_bytes / self.other_kv_bytes * self.other_context_tokens), 0)
 

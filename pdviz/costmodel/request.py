@@ -180,6 +180,7 @@ def request_memory(
         own_kv_bytes=own,
         other_kv_bytes=other,
         other_context_tokens=elsewhere,
+        grows=model.kv_bytes_per_token > 0,
         uneven_bytes=max(accelerators * fullest - weights, 0.0) if model.routed else 0.0,
     )
 

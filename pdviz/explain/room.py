@@ -33,7 +33,7 @@ def free_tokens(result: Result) -> Explanation:
         *(uneven_weights(result) if m.uneven_bytes else ()),
     ]
     left = free(result).term
-    if m.other_kv_bytes:
+    if m.free_tokens is not None:
         tokens = Term("t", "t", m.other_context_tokens, "token", "context of a further sequence")
         value = float(m.free_tokens or 0)
         main = Working(
