@@ -81,7 +81,7 @@ HELP = {
             "pdviz accelerators",
             "pdviz accelerators h100",
             "pdviz accelerators amd --json",
-            "pdviz accelerators h100 --toml > mine.toml",
+            "pdviz accelerators h100 --toml",
         ),
     ),
     "render": (
