@@ -215,6 +215,7 @@ class Catalogue:
         self._architectures: dict[str, Architecture] = {}
         self._own_models: dict[str, tuple[Stamp, ModelEntry, Architecture]] = {}
         self._own_accelerators: dict[str, tuple[Stamp, Accelerator]] = {}
+        self._stale: dict[str, str] = {}
 
     @classmethod
     def from_bytes(cls, accelerators: bytes, models: bytes) -> Catalogue:
@@ -229,7 +230,7 @@ class Catalogue:
 
         Raises InputError with the three nearest names, or with what is wrong with the file.
         """
-        path = accelerator_path(text)
+        path = self._accelerator_path(text)
         return self._accelerators.find(text) if path is None else self._own_accelerator(path)
 
     def model(self, text: str) -> ModelEntry:
@@ -269,12 +270,14 @@ class Catalogue:
 
     def accelerator_reference(self, text: str) -> str:
         """How a scenario writes the accelerator. Raises InputError as ``accelerator`` does."""
-        path = accelerator_path(text)
+        path = self._accelerator_path(text)
         found = self.accelerator(text)
         return found.name if path is None else path
 
     def _model_path(self, text: str) -> str | None:
         """The path of the file that ``text`` means; the catalogue's names come before folders' names."""
+        if text in self._own_models:  # a path without an ending is a name once the file has gone
+            return text
         path = model_path(text)
         if path is None and "/" in text and os.path.exists(full_path(text)):
             with suppress(InputError):
@@ -283,21 +286,43 @@ class Catalogue:
             return model_path(full_path(text))
         return path
 
+    def _accelerator_path(self, text: str) -> str | None:
+        return text if text in self._own_accelerators else accelerator_path(text)
+
+    def stale(self, text: str) -> str | None:
+        """Why a file that was read before cannot be read any more; None while all is well.
+
+        What was read of it goes on being used, so that work with it can go on.
+        """
+        return self._stale.get(self._model_path(text) or self._accelerator_path(text) or "")
+
     def _own_model(self, path: str) -> tuple[ModelEntry, Architecture]:
         """A file's model, read again only once the file has changed."""
-        stamp = _stamp(path)
         known = self._own_models.get(path)
-        if known is None or known[0] != stamp:
-            config, architecture = read_model_file(path)
-            entry = ModelEntry(id=path, name=architecture.name, config=config, source=path)
-            known = self._own_models[path] = stamp, entry, architecture
+        try:
+            stamp = _stamp(path)
+            if known is None or known[0] != stamp:
+                config, architecture = read_model_file(path)
+                entry = ModelEntry(id=path, name=architecture.name, config=config, source=path)
+                known = self._own_models[path] = stamp, entry, architecture
+            self._stale.pop(path, None)
+        except InputError as error:
+            if known is None:
+                raise
+            self._stale[path] = str(error)
         return known[1], known[2]
 
     def _own_accelerator(self, path: str) -> Accelerator:
-        stamp = _stamp(path)
         known = self._own_accelerators.get(path)
-        if known is None or known[0] != stamp:
-            known = self._own_accelerators[path] = stamp, read_accelerator_file(path)
+        try:
+            stamp = _stamp(path)
+            if known is None or known[0] != stamp:
+                known = self._own_accelerators[path] = stamp, read_accelerator_file(path)
+            self._stale.pop(path, None)
+        except InputError as error:
+            if known is None:
+                raise
+            self._stale[path] = str(error)
         return known[1]
 
     def nearest_accelerators(self, text: str, count: int = 3) -> tuple[str, ...]:
