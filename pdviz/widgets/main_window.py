@@ -95,6 +95,7 @@ class MainWindow(QWidget):
         self.panel.preset_chosen.connect(self._want_fresh)
         self.sharing.told.connect(self.toast.inform)
         self.sharing.failed.connect(self.complain)
+        self.sharing.warned.connect(partial(self.toast.tell, stays=True))
         self.player.moved.connect(self._show_time)
         self.player.rate_changed.connect(self.request.stage.suit_rate)
         self.request.seeked.connect(self.player.seek)
