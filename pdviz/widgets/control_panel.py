@@ -79,6 +79,7 @@ class ControlPanel(QWidget):
             field = BY_NAME[name]
             edit = ValueEdit(field.label, self)
             edit.setToolTip(f"{field.help} Type {field.expectation}; K means 1,024.")
+            edit.setAcceptDrops(False)  # a drop is for the window, wherever it falls
             edit.entered.connect(partial(self._typed, name))
             self.edits[name] = edit
             if name in SLIDERS:

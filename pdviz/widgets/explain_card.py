@@ -188,6 +188,7 @@ class ExplainCard(QFrame):
         self.text = _Text(self)
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.text.setOpenLinks(False)
+        self.text.setAcceptDrops(False)  # a drop is for the window, wherever it falls
         self.text.setTextInteractionFlags(FLAGS)
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
+    QDragLeaveEvent,
     QDropEvent,
-    QGuiApplication,
     QKeyEvent,
     QPainter,
     QPaintEvent,
@@ -33,6 +33,7 @@ from pdviz.widgets.toast import Toast
 from pdviz.widgets.top_bar import TOP_HEIGHT, VIEWS, TopBar
 from pdviz.widgets.transport import TRANSPORT_HEIGHT, Transport
 from pdviz.widgets.views import make_view
+from pdviz.widgets.window_place import place_window
 
 LEAST_WIDTH, LEAST_HEIGHT = 800, 450  # a 1080p screen at 200 % has 960 x 540
 TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
@@ -76,6 +77,7 @@ class MainWindow(QWidget):
         self.transport = Transport(self.player, self)
         self.toast = Toast(self)
         self.help: Any = None
+        self.drop_cue: Any = None
         self.actions_by_id = make_actions(self)
         self._bind()
         self._speaker = QTimer(self)
@@ -245,6 +247,8 @@ class MainWindow(QWidget):
         self.toast.lay_out()
         if self.help is not None:
             self.help.setGeometry(self.rect())
+        if self.drop_cue is not None:
+            self.drop_cue.setGeometry(self.rect())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as p:
@@ -254,23 +258,7 @@ class MainWindow(QWidget):
 
     def restore_geometry(self) -> None:
         """Size and place as remembered, held on a screen that exists; else a good first size."""
-        screen = QGuiApplication.primaryScreen().availableGeometry()
-        kept = self._settings.window
-        if kept is not None:
-            x, y, w, h = kept
-            here = QGuiApplication.screenAt(QPoint(x + w // 2, y + 20))
-            screen = here.availableGeometry() if here is not None else screen
-            w, h = min(w, screen.width()), min(h, screen.height())
-            x = min(max(x, screen.left()), screen.right() - w + 1)
-            y = min(max(y, screen.top()), screen.bottom() - h + 1)
-            self.setGeometry(x, y, w, h)
-        else:
-            wide, high = screen.width(), screen.height()
-            w = round(max(min(max(1600, 0.72 * wide), 0.92 * wide), LEAST_WIDTH))
-            h = round(max(min(max(940, 0.76 * high), 0.9 * high), LEAST_HEIGHT))
-            self.resize(w, h)
-        if self._settings.maximised:
-            self.setWindowState(Qt.WindowState.WindowMaximized)
+        place_window(self, self._settings, LEAST_WIDTH, LEAST_HEIGHT)
 
     def toggle_full_screen(self) -> None:
         """Full screen and back."""
@@ -328,15 +316,29 @@ class MainWindow(QWidget):
         self.toast.inform("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls() or event.mimeData().hasText():
-            event.acceptProposedAction()
+        from pdviz.widgets.drop_cue import welcome
+
+        welcome(self, event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._end_drag()
+
+    def _end_drag(self) -> bool:
+        """Takes the cue for a drop away; False where there is none."""
+        was_shown = self.drop_cue is not None and bool(self.drop_cue.isVisible())
+        if was_shown:
+            self.drop_cue.hide()
+        return was_shown
 
     def dropEvent(self, event: QDropEvent) -> None:
+        self._end_drag()
         if self.sharing.open_mime(event.mimeData()):
             event.acceptProposedAction()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
+            if self._end_drag():
+                return
             if self.toast.isVisible():
                 self.toast.dismiss()
             elif self.isFullScreen():

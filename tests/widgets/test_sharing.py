@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
 from pdviz.app import compose
 from pdviz.catalogue import default_catalogue
 from pdviz.scenario import Scenario, to_line
+from pdviz.widgets.drop_cue import DropCue
+from pdviz.widgets.explainer import Pointed
 from pdviz.widgets.main_window import MainWindow
 from pdviz.widgets.sharing import path_in
 
@@ -204,3 +207,62 @@ def test_that_a_restart_without_a_file_puts_only_the_standard_one_in_its_place(
 
 
 # --- while something is dragged over the window ----------------------------------------------------
+
+
+def cue_of(window: MainWindow) -> DropCue | None:
+    return next((cue for cue in window.findChildren(DropCue) if cue.isVisible()), None)
+
+
+def enter(window: MainWindow, data: QMimeData) -> bool:
+    event = QDragEnterEvent(
+        QPoint(400, 300),
+        Qt.DropAction.CopyAction,
+        data,
+        Qt.MouseButton.LeftButton,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    event.ignore()
+    QApplication.sendEvent(window, event)
+    return event.isAccepted()
+
+
+@pytest.mark.parametrize("end", ["leave", "drop", "escape"])
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_that_a_drag_over_the_window_shows_what_may_be_dropped_until_it_ends(
+    open_window: Callable[..., MainWindow], tmp_path: Path, qtbot: QtBot, theme: str, end: str
+) -> None:
+    window = open_window(theme=theme)
+    data = files(model_file(tmp_path))
+    before = window.grab().toImage()
+    for _ in range(2):  # and once more
+        assert cue_of(window) is None
+        assert enter(window, data)
+        cue = cue_of(window)
+        assert cue is not None
+        assert cue.geometry() == window.rect()
+        assert cue.theme is window.theme
+        assert window.childAt(400, 300) is not cue
+        assert window.grab().toImage() != before
+        window.resize(window.width() - 40, window.height() - 20)
+        assert cue.geometry() == window.rect()
+        if end == "leave":
+            QApplication.sendEvent(window, QDragLeaveEvent())
+        elif end == "escape":
+            qtbot.keyClick(window, Qt.Key.Key_Escape)
+        else:
+            dropped(window, data)
+        assert cue_of(window) is None
+    assert len(window.findChildren(DropCue)) == 1
+
+
+def test_that_what_cannot_be_dropped_is_not_welcomed(window: MainWindow) -> None:
+    assert not enter(window, QMimeData())
+    assert cue_of(window) is None
+
+
+@pytest.mark.parametrize("view", ["request", "roofline", "shapes", "anatomy"])
+def test_that_nothing_in_the_window_takes_a_drop_for_itself(window: MainWindow, view: str) -> None:
+    window.show_view(view)
+    window.explainer.open(window.request.figures[0], Pointed("ttft"), pin=True)
+    for child in window.findChildren(QWidget):
+        assert not (child.acceptDrops() and child.isEnabled()), child
