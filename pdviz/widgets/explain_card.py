@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QUrl, Signal, Slot
@@ -29,6 +30,7 @@ from pdviz.widgets.palette import colour, font, qt_palette
 
 WIDTH, MARGIN = 470.0, 16.0
 APART = 8  # between card and figure
+NEAR = 160.0  # no further from its figure, in design pixels, where there is room nearer
 SCHEME = "figure:"
 COPIED = "Copied"
 FLAGS = (
@@ -55,6 +57,13 @@ def placed(size: QSize, box: QRect, area: QRect) -> QPoint:
         if least is None or cost < least:
             best, least = QPoint(x, y), cost
     return best
+
+
+def distance(one: QRect, other: QRect) -> int:
+    """The gap between two rectangles, across or down, whichever is wider; 0 where they touch."""
+    across = max(one.left() - other.right(), other.left() - one.right()) - 1
+    down = max(one.top() - other.bottom(), other.top() - one.bottom()) - 1
+    return max(across, down, 0)
 
 
 class _Writer:
@@ -244,7 +253,8 @@ class ExplainCard(QFrame):
         where = QRect(anchor.mapTo(window, box.topLeft()), box.size())
         row = QRect(anchor.mapTo(window, QPoint(0, box.top())), QSize(anchor.width(), box.height()))
         at = placed(self.size(), row, area)  # beside the widget, so that its other figures stay in reach
-        if QRect(at, self.size()).intersects(row):
+        there = QRect(at, self.size())
+        if there.intersects(row) or distance(there, where) > NEAR * self.scale:
             at = placed(self.size(), where, area)
         self.move(at)
         self.show()
@@ -261,13 +271,19 @@ class ExplainCard(QFrame):
     def _fit(self, area: QRect) -> None:
         """As high as its text needs, as far as there is room; else it scrolls."""
         width = min(round(WIDTH * self.scale), area.width())
-        self.resize(width, area.height())
-        self._rows.activate()
-        document = self.text.document()
-        document.setTextWidth(self.text.width())
-        spare = self.text.height() - int(document.size().height()) - 2
-        self.resize(width, area.height() - max(spare, 0))
-        self._rows.activate()
+        margins = self._rows.contentsMargins()
+        document = self.text.document().clone()  # the widget's own follows its bars, shown or not
+        document.setTextWidth(width - margins.left() - margins.right())
+        foot = self._foot.sizeHint().height() + margins.top() + margins.bottom()
+        needed = math.ceil(document.size().height()) + 2 + foot
+        scrolls = needed > area.height()
+        policy = Qt.ScrollBarPolicy
+        # said outright: a bar that the last text left behind narrows the next one, which then needs it
+        self.text.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOn if scrolls else policy.ScrollBarAlwaysOff
+        )
+        self.resize(width, min(needed, area.height()))
+        self._rows.setGeometry(self.rect())  # a layout that is hidden does not follow by itself
 
     def _set_look(self, theme: Theme, scale: float) -> None:
         self.theme, self.scale = theme, scale

@@ -388,6 +388,7 @@ class MainWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.player.set_playing(False)
+        self.explainer.close()
         self.toast.dismiss()
         self._speaker.stop()
         self.closing.emit(self.current_settings())
