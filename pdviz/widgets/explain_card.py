@@ -27,6 +27,7 @@ from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.buttons import Chip
 from pdviz.widgets.paint import draw_card
 from pdviz.widgets.palette import colour, font, qt_palette
+from pdviz.widgets.scroll_bars import dress
 
 WIDTH, MARGIN = 470.0, 16.0
 APART = 8  # between card and figure
@@ -291,6 +292,7 @@ class ExplainCard(QFrame):
         palette.setColor(palette.ColorRole.Base, colour(theme.raised))
         self.setPalette(palette)
         self.text.setPalette(palette)
+        dress(self.text, theme, scale)
         self.text.setFont(font(13 * scale))
         self.text.document().setDefaultFont(font(13 * scale))
         margin = round(MARGIN * scale)

@@ -16,16 +16,17 @@ from PySide6.QtGui import (
     QPaintEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from pdviz.scene.geometry import Box, interface_scale
 from pdviz.scene.theme import DARK, LIGHT, Theme
 from pdviz.settings import Settings
 from pdviz.store import ScenarioStore
 from pdviz.widgets.actions import make_actions
-from pdviz.widgets.control_panel import LEAST_PANEL_HEIGHT, PANEL_WIDTH, ControlPanel
+from pdviz.widgets.control_panel import PANEL_WIDTH, ControlPanel
 from pdviz.widgets.explain_map import explain_window
 from pdviz.widgets.palette import colour, font, qt_palette, system_is_dark
+from pdviz.widgets.panel_area import PanelArea
 from pdviz.widgets.player import Player
 from pdviz.widgets.request_view import RequestView
 from pdviz.widgets.sharing import Sharing
@@ -65,12 +66,7 @@ class MainWindow(QWidget):
         self.sharing = Sharing(store, self, settings.recent)
         self.top = TopBar(self)
         self.panel = ControlPanel(store)
-        self.panel_area = QScrollArea(self)
-        self.panel_area.setFrameShape(QFrame.Shape.NoFrame)
-        self.panel_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.panel_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.panel_area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.panel_area.setWidget(self.panel)
+        self.panel_area = PanelArea(self.panel, self)
         self.request = RequestView(store.result, self)
         self.views: dict[str, Any] = {"request": self.request}
         self.view = "request"
@@ -241,9 +237,7 @@ class MainWindow(QWidget):
         for part, box in boxes:
             x, y = round(box.x), round(box.y)
             part.setGeometry(x, y, round(box.right) - x, round(box.bottom) - y)
-        high = max(self.panel_area.height(), round(LEAST_PANEL_HEIGHT * s))
-        bar = self.panel_area.verticalScrollBar().sizeHint().width() if high > self.panel_area.height() else 0
-        self.panel.resize(self.panel_area.width() - bar, high)
+        self.panel_area.fit(self.theme, s)
         self.toast.lay_out()
         if self.help is not None:
             self.help.setGeometry(self.rect())
