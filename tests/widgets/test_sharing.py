@@ -17,10 +17,14 @@ from pytestqt.qtbot import QtBot
 from pdviz.app import compose
 from pdviz.catalogue import default_catalogue
 from pdviz.scenario import Scenario, to_line
+from pdviz.scene.figures import scenario_words
 from pdviz.widgets.drop_cue import DropCue
 from pdviz.widgets.explainer import Pointed
 from pdviz.widgets.main_window import MainWindow
 from pdviz.widgets.sharing import path_in
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "costmodel"))
+import gguf_files as gguf
 
 CHIP = """
 [accelerator]
@@ -133,6 +137,56 @@ def test_that_a_scenario_line_with_a_file_is_no_path(tmp_path: Path) -> None:
     assert path_in("prompt=512 model=x.json") is None
     assert path_in("prompt = 512\nmodel = 'x.json'") is None
     assert path_in("") is path_in("  ") is path_in("prompt=512") is None
+
+
+# --- what files are called --------------------------------------------------------------------------
+
+
+def test_that_files_are_called_what_they_call_themselves(window: MainWindow, tmp_path: Path) -> None:
+    window.sharing.open_file(model_file(tmp_path, "dsv3.json"))
+    window.sharing.open_file(chip_file(tmp_path))
+    window.panel.edit(weights_dtype="published")
+    window.store.flush()
+    assert window.panel.pickers["model"].choice == "dsv3.json"
+    assert window.panel.pickers["accelerator"].choice == "My chip"
+    words = scenario_words(window.store.result)
+    assert words.startswith("dsv3.json, published weights, BF16 KV · 1 × My chip · ")
+    assert scenario_words(window.store.scenario).startswith(
+        "dsv3.json, published weights, BF16 KV · 1 × chip.toml"
+    )
+    assert window.top.words == words
+    assert f"gpu={tmp_path}" in to_line(window.store.scenario)
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"), [("Meta Llama 3.1 8B Instruct", "Meta Llama 3.1 8B Instruct"), ("", "tiny-Q4.gguf")]
+)
+def test_that_a_gguf_is_called_by_its_own_name_where_it_has_one(
+    window: MainWindow, tmp_path: Path, said: str, shown: str
+) -> None:
+    catalogue = default_catalogue()
+    metadata, tensors = gguf.model(
+        catalogue.architecture("Llama 3.1 8B"), catalogue.model("Llama 3.1 8B").config
+    )
+    path = tmp_path / "tiny-Q4.gguf"
+    made, size = gguf.header({**metadata, "general.name": said}, tensors)
+    with path.open("wb") as file:
+        file.write(made)
+        file.truncate(size)
+    window.sharing.open_file(str(path))
+    window.store.flush()
+    assert window.panel.pickers["model"].choice == shown
+    assert window.top.words.startswith(shown)
+    assert str(path) in to_line(window.store.scenario)
+
+
+def test_that_a_configuration_in_a_cache_is_not_called_by_a_hash(window: MainWindow, tmp_path: Path) -> None:
+    snapshot = tmp_path / "models--acme--Tiny-7B" / "snapshots" / ("0123456789abcdef" * 2 + "01234567")
+    snapshot.mkdir(parents=True)
+    model_file(snapshot, "config.json")
+    window.sharing.open_file(str(snapshot))
+    window.store.flush()
+    assert window.panel.pickers["model"].choice == "Tiny-7B"
 
 
 # --- files that go away ----------------------------------------------------------------------------
