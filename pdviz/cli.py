@@ -73,10 +73,16 @@ HELP = {
         ("pdviz models", "pdviz models qwen3 --all", "pdviz models deepseek v3 --json"),
     ),
     "accelerators": (
-        "pdviz accelerators [SEARCH] [--json]",
+        "pdviz accelerators [SEARCH] [--json | --toml]",
         "List the accelerators that are known, or those whose names hold every word of SEARCH. Three or\n"
-        "fewer are listed with their sources, and with the figures that were not believed.",
-        ("pdviz accelerators", "pdviz accelerators h100", "pdviz accelerators amd --json"),
+        "fewer are listed with their sources, and with the figures that were not believed. With --toml: the\n"
+        "one of that name as a file, to be changed into one of your own for --gpu FILE.",
+        (
+            "pdviz accelerators",
+            "pdviz accelerators h100",
+            "pdviz accelerators amd --json",
+            "pdviz accelerators h100 --toml",
+        ),
     ),
     "render": (
         "pdviz render --out FILE [--view VIEW] [--at SECONDS | --at-fraction F] [--theme THEME]\n"
@@ -204,6 +210,15 @@ def _models(argv: list[str]) -> int:
 def _accelerators(argv: list[str]) -> int:
     from pdviz.report import accelerators_json, accelerators_table
 
+    if "--toml" in argv:
+        from pdviz.catalogue import default_catalogue
+        from pdviz.share import accelerator_toml
+
+        parser = _parser("accelerators")
+        parser.add_argument("--toml", action="store_true")
+        parser.read(argv)
+        _write(accelerator_toml(default_catalogue().accelerator(" ".join(parser.words) or "H100 SXM")))
+        return 0
     return _list("accelerators", argv, accelerators_json, accelerators_table)
 
 

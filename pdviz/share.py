@@ -1,5 +1,7 @@
 """Scenarios as files: TOML, a line of text, a picture that carries its scenario. Written and read again.
 
+Accelerators as TOML, too: one of the catalogue to start one's own from.
+
 What a file is, is found from its content; what it was taken for is said in one line.
 """
 
@@ -11,6 +13,7 @@ import zlib
 from html import unescape
 from typing import Any
 
+from pdviz.costmodel.accelerator import Accelerator
 from pdviz.errors import InputError
 from pdviz.files import full_path, parse_toml
 from pdviz.own_files import field_of
@@ -39,6 +42,11 @@ def to_toml(scenario: Scenario) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _scaled(value: float, power: int) -> str:
+    """3.35e12 as it is read aloud: so many times 10^power."""
+    return f"{value / 10.0**power:.12g}e{power}"
+
+
 def _toml_value(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -55,6 +63,25 @@ def meant_file(path: str) -> str:
         where = os.path.basename(os.path.normpath(path))
         raise InputError(f"{where}: this folder holds no config.json; {_EXPECTED}")
     return inside
+
+
+def accelerator_toml(accelerator: Accelerator) -> str:
+    """A TOML file of an accelerator, to be changed into another one."""
+    a = accelerator
+    lines = [
+        "# An accelerator of your own: change the figures, then pdviz --gpu FILE, or drop it on the window.",
+        "[accelerator]",
+        f"name = {_toml_value(f'My {a.name}')}  # what it is called on screen",
+        f"memory_bytes = {a.memory_bytes}  # as the driver reports it",
+        f"memory_bandwidth_bytes_per_s = {_scaled(a.memory_bandwidth_bytes_per_s, 12)}  # decimal, not TiB",
+    ]
+    if a.link_bytes_per_s is not None:
+        lines.append(f"link_bytes_per_s = {_scaled(a.link_bytes_per_s, 9)}  # one way, all links together")
+    if a.sources:
+        lines.append(f"sources = [{', '.join(_toml_value(source) for source in a.sources)}]")
+    lines += ["", "[accelerator.peak_flops_per_s]  # dense, no sparsity; what has no rate is left out"]
+    lines += [f"{dtype} = {_scaled(peak, 12)}" for dtype, peak in a.peak_flops_per_s.items()]
+    return "\n".join(lines) + "\n"
 
 
 def read_file(path: str) -> tuple[dict[str, Any], str]:

@@ -283,7 +283,7 @@ def test_that_figures_can_be_named_in_several_ways() -> None:
     wanted = answer("estimate", "--explain", "ttft", "itl")
     assert answer("estimate", "--explain=ttft", "--explain", "itl") == wanted
     assert answer("estimate", "--explain", "TTFT,itl") == wanted
-    assert answer("estimate", "--explain", "memory", "--json").count('"key"') == 10
+    assert answer("estimate", "--explain", "memory", "--json").count('"key"') == 14
 
 
 def test_that_an_unknown_figure_is_one_sentence_with_near_ones() -> None:

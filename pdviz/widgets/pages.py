@@ -43,7 +43,7 @@ def paint_page(
 ) -> None:
     """The page of a view: a head with scenario and memory, then the view."""
     s = page_type_scale(width, height)
-    margin, head = 24 * s, 86 * s
+    margin, head = 24 * s, 96 * s
     p.fillRect(rect(Box(0, 0, width, height)), colour(theme.window))
     memory = Box(width - margin - 300 * s, 12 * s, 300 * s, 72 * s)
     room = memory.x - margin - 30 * s
