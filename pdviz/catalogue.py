@@ -231,7 +231,7 @@ class Catalogue:
         Raises InputError with the three nearest names, or with what is wrong with the file.
         """
         path = self._accelerator_path(text)
-        return self._accelerators.find(text) if path is None else self._own_accelerator(path)
+        return self._accelerators.find(text) if path is None else self._kept_accelerator(path)
 
     def model(self, text: str) -> ModelEntry:
         """The model that ``text`` names, or that a config.json or GGUF file describes.
@@ -239,7 +239,7 @@ class Catalogue:
         Raises InputError with the three nearest names, or with what is wrong with the file.
         """
         path = self._model_path(text)
-        return self._models.find(text) if path is None else self._own_model(path)[0]
+        return self._models.find(text) if path is None else self._kept_model(path)[0]
 
     def architecture(self, text: str) -> Architecture:
         """The shapes of the model that ``text`` names, read from its configuration once.
@@ -248,7 +248,7 @@ class Catalogue:
         """
         path = self._model_path(text)
         if path is not None:
-            return self._own_model(path)[1]
+            return self._kept_model(path)[1]
         entry = self._models.find(text)
         known = self._architectures.get(entry.id)
         if known is None:
@@ -296,33 +296,43 @@ class Catalogue:
         """
         return self._stale.get(self._model_path(text) or self._accelerator_path(text) or "")
 
-    def _own_model(self, path: str) -> tuple[ModelEntry, Architecture]:
-        """A file's model, read again only once the file has changed."""
-        known = self._own_models.get(path)
+    def _kept_model(self, path: str) -> tuple[ModelEntry, Architecture]:
         try:
-            stamp = _stamp(path)
-            if known is None or known[0] != stamp:
-                config, architecture = read_model_file(path)
-                entry = ModelEntry(id=path, name=architecture.name, config=config, source=path)
-                known = self._own_models[path] = stamp, entry, architecture
-            self._stale.pop(path, None)
+            found = self._own_model(path)
         except InputError as error:
-            if known is None:
+            if path not in self._own_models:
                 raise
             self._stale[path] = str(error)
+            return self._own_models[path][1:]
+        self._stale.pop(path, None)
+        return found
+
+    def _kept_accelerator(self, path: str) -> Accelerator:
+        try:
+            found = self._own_accelerator(path)
+        except InputError as error:
+            if path not in self._own_accelerators:
+                raise
+            self._stale[path] = str(error)
+            return self._own_accelerators[path][1]
+        self._stale.pop(path, None)
+        return found
+
+    def _own_model(self, path: str) -> tuple[ModelEntry, Architecture]:
+        """A file's model, read again only once the file has changed."""
+        stamp = _stamp(path)
+        known = self._own_models.get(path)
+        if known is None or known[0] != stamp:
+            config, architecture = read_model_file(path)
+            entry = ModelEntry(id=path, name=architecture.name, config=config, source=path)
+            known = self._own_models[path] = stamp, entry, architecture
         return known[1], known[2]
 
     def _own_accelerator(self, path: str) -> Accelerator:
+        stamp = _stamp(path)
         known = self._own_accelerators.get(path)
-        try:
-            stamp = _stamp(path)
-            if known is None or known[0] != stamp:
-                known = self._own_accelerators[path] = stamp, read_accelerator_file(path)
-            self._stale.pop(path, None)
-        except InputError as error:
-            if known is None:
-                raise
-            self._stale[path] = str(error)
+        if known is None or known[0] != stamp:
+            known = self._own_accelerators[path] = stamp, read_accelerator_file(path)
         return known[1]
 
     def nearest_accelerators(self, text: str, count: int = 3) -> tuple[str, ...]:
