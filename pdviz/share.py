@@ -23,6 +23,10 @@ FILE_LIMIT_BYTES = 64 * 2**20
 TEXT_LIMIT_BYTES = 2**20
 PICTURE_KEY = "pdviz-scenario"
 _PNG = b"\x89PNG\r\n\x1a\n"
+_EXPECTED = (
+    "expected a model (config.json or GGUF), an accelerator or a scenario (TOML), a scenario line, "
+    "or a PNG or SVG saved by pdviz"
+)
 _A_KIND = {"model": "a model", "accelerator": "an accelerator"}
 
 
@@ -50,6 +54,17 @@ def _toml_value(value: object) -> str:
     return repr(value)
 
 
+def meant_file(path: str) -> str:
+    """The file that ``path`` means: of a folder its config.json. Raises InputError where it has none."""
+    if not os.path.isdir(path):
+        return path
+    inside = os.path.join(path, "config.json")
+    if not os.path.isfile(inside):
+        where = os.path.basename(os.path.normpath(path))
+        raise InputError(f"{where}: this folder holds no config.json; {_EXPECTED}")
+    return inside
+
+
 def accelerator_toml(accelerator: Accelerator) -> str:
     """A TOML file of an accelerator, to be changed into another one."""
     a = accelerator
@@ -74,6 +89,7 @@ def read_file(path: str) -> tuple[dict[str, Any], str]:
 
     Raises InputError, one sentence with file, key and expectation.
     """
+    path = meant_file(path)
     where = os.path.basename(path) or path
     field = field_of(path) if os.path.isfile(path) else None
     if field is not None:
@@ -86,9 +102,9 @@ def read_file(path: str) -> tuple[dict[str, Any], str]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(
-            f"{where}: not a scenario; expected TOML, a scenario line, or a PNG or SVG saved by pdviz"
-        ) from None
+        text = "\0"
+    if "\0" in text or where.lower().endswith((".json", ".gguf")):
+        raise InputError(f"{where}: not a scenario, nor anything else that can be opened; {_EXPECTED}")
     if "<svg" in text[:2000]:
         return _from_line(_svg_text(text, where), where, "picture")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]

@@ -329,7 +329,7 @@ def test_that_a_file_is_a_base_that_options_override() -> None:
         (b"[scenario]\nprompt = 5", 'unknown key "scenario"'),
         (b"a = " + b"[" * 5000, "not a TOML scenario file"),
         (b"#" * (2**20 + 1), "too long"),
-        (b"\0", "not a TOML scenario file"),
+        (b"\0", "not a scenario"),
     ],
 )
 def test_that_a_bad_file_is_refused_by_name(content: bytes, words: str) -> None:

@@ -161,17 +161,42 @@ def test_that_a_line_with_a_file_says_its_weights() -> None:
     assert "weights" not in to_line(Scenario())
 
 
-def test_that_a_file_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
-    path = config_file(tmp_path)
-    scenario = with_names(Scenario(model=path), CATALOGUE)
-    evaluate(scenario, CATALOGUE)
-    os.remove(path)
-    for ask in (lambda: evaluate(scenario, CATALOGUE), lambda: with_names(scenario, CATALOGUE)):
-        with pytest.raises(InputError) as caught:
-            ask()
-        assert str(caught.value) == f"{path}: there is no such file"
+def test_that_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    path = str(tmp_path / "config.json")
+    for scenario in (Scenario(model=path), Scenario(accelerator=path)):
+        for ask in (evaluate, with_names):
+            with pytest.raises(InputError) as caught:
+                ask(scenario, CATALOGUE)
+            assert str(caught.value) == f"{path}: there is no such file"
     with pytest.raises(InputError, match=r"chip\.toml: there is no such file$"):
         evaluate(Scenario(accelerator="chip.toml"), CATALOGUE)
+
+
+@pytest.mark.parametrize("damage", ["gone", "broken"])
+@pytest.mark.parametrize("name", ["config.json", "without-ending"])
+def test_that_what_was_read_is_used_after_its_file_has_gone(tmp_path: Path, name: str, damage: str) -> None:
+    chip, catalogue = chip_file(tmp_path), default_catalogue()
+    path = config_file(tmp_path, name)
+    scenario = with_names(Scenario(model=path, accelerator=chip), catalogue)
+    before = evaluate(scenario, catalogue)
+    assert catalogue.stale(path) is catalogue.stale(chip) is None
+    for file in (path, chip):
+        if damage == "gone":
+            os.remove(file)
+        else:
+            Path(file).write_text("{", encoding="utf-8")
+    assert with_names(scenario, catalogue) == scenario
+    again = evaluate(scenario, catalogue)
+    assert (again.architecture, again.accelerator) == (before.architecture, before.accelerator)
+    for file in (path, chip):
+        said = catalogue.stale(file)
+        assert said is not None
+        assert os.path.basename(file) in said
+    config_file(tmp_path, name, num_hidden_layers=3)
+    chip_file(tmp_path)
+    assert evaluate(scenario, catalogue).architecture.layers == 3
+    assert catalogue.stale(path) is catalogue.stale(chip) is None
+    assert catalogue.stale("Llama 3.1 8B") is None
 
 
 def test_that_quantised_files_are_taken_as_they_are_stored(tmp_path: Path) -> None:
