@@ -101,7 +101,9 @@ def compose(
         store = ScenarioStore(with_names(scenario, catalogue), catalogue)
     else:
         try:
-            store = ScenarioStore(with_names(kept.scenario or Scenario(), catalogue), catalogue)
+            last, said = with_what_is_left(kept.scenario or Scenario(), catalogue)
+            store = ScenarioStore(last, catalogue)
+            messages += said
         except InputError as error:
             which, shown = ("last", "the standard") if kept.scenario is not None else ("standard", "another")
             messages.append(f"The {which} scenario cannot be opened ({error}); {shown} one is shown.")
@@ -109,6 +111,31 @@ def compose(
     window = MainWindow(store, kept)
     window.closing.connect(lambda now: memory.save(folder, now))
     return window, messages
+
+
+def with_what_is_left(scenario: Scenario, catalogue: Catalogue) -> tuple[Scenario, list[str]]:
+    """``scenario`` with the standard model or accelerator where its own cannot be had, and what to say of it.
+
+    Raises InputError where the standard one cannot be had either.
+    """
+    import msgspec
+
+    from pdviz.evaluation import with_names
+
+    messages = []
+    for field in ("model", "accelerator"):
+        standard = getattr(Scenario(), field)
+        alone = msgspec.structs.replace(Scenario(), **{field: getattr(scenario, field)})
+        try:
+            named = getattr(with_names(alone, catalogue), field)
+        except InputError as error:
+            if getattr(scenario, field) == standard:
+                raise
+            said = str(error).removeprefix(os.path.dirname(getattr(scenario, field)) + os.sep)
+            messages.append(f"{said}; {standard}, the standard one, is shown in its place.")
+            named = standard
+        scenario = msgspec.structs.replace(scenario, **{field: named})
+    return with_names(scenario, catalogue), messages
 
 
 def first_scenario(catalogue: Catalogue) -> Scenario:

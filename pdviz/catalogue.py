@@ -215,6 +215,7 @@ class Catalogue:
         self._architectures: dict[str, Architecture] = {}
         self._own_models: dict[str, tuple[Stamp, ModelEntry, Architecture]] = {}
         self._own_accelerators: dict[str, tuple[Stamp, Accelerator]] = {}
+        self._stale: dict[str, str] = {}
 
     @classmethod
     def from_bytes(cls, accelerators: bytes, models: bytes) -> Catalogue:
@@ -229,8 +230,8 @@ class Catalogue:
 
         Raises InputError with the three nearest names, or with what is wrong with the file.
         """
-        path = accelerator_path(text)
-        return self._accelerators.find(text) if path is None else self._own_accelerator(path)
+        path = self._accelerator_path(text)
+        return self._accelerators.find(text) if path is None else self._kept_accelerator(path)
 
     def model(self, text: str) -> ModelEntry:
         """The model that ``text`` names, or that a config.json or GGUF file describes.
@@ -238,7 +239,7 @@ class Catalogue:
         Raises InputError with the three nearest names, or with what is wrong with the file.
         """
         path = self._model_path(text)
-        return self._models.find(text) if path is None else self._own_model(path)[0]
+        return self._models.find(text) if path is None else self._kept_model(path)[0]
 
     def architecture(self, text: str) -> Architecture:
         """The shapes of the model that ``text`` names, read from its configuration once.
@@ -247,7 +248,7 @@ class Catalogue:
         """
         path = self._model_path(text)
         if path is not None:
-            return self._own_model(path)[1]
+            return self._kept_model(path)[1]
         entry = self._models.find(text)
         known = self._architectures.get(entry.id)
         if known is None:
@@ -269,12 +270,14 @@ class Catalogue:
 
     def accelerator_reference(self, text: str) -> str:
         """How a scenario writes the accelerator. Raises InputError as ``accelerator`` does."""
-        path = accelerator_path(text)
+        path = self._accelerator_path(text)
         found = self.accelerator(text)
         return found.name if path is None else path
 
     def _model_path(self, text: str) -> str | None:
         """The path of the file that ``text`` means; the catalogue's names come before folders' names."""
+        if text in self._own_models:  # a path without an ending is a name once the file has gone
+            return text
         path = model_path(text)
         if path is None and "/" in text and os.path.exists(full_path(text)):
             with suppress(InputError):
@@ -282,6 +285,38 @@ class Catalogue:
                 return None
             return model_path(full_path(text))
         return path
+
+    def _accelerator_path(self, text: str) -> str | None:
+        return text if text in self._own_accelerators else accelerator_path(text)
+
+    def stale(self, text: str) -> str | None:
+        """Why a file that was read before cannot be read any more; None while all is well.
+
+        What was read of it goes on being used, so that work with it can go on.
+        """
+        return self._stale.get(self._model_path(text) or self._accelerator_path(text) or "")
+
+    def _kept_model(self, path: str) -> tuple[ModelEntry, Architecture]:
+        try:
+            found = self._own_model(path)
+        except InputError as error:
+            if path not in self._own_models:
+                raise
+            self._stale[path] = str(error)
+            return self._own_models[path][1:]
+        self._stale.pop(path, None)
+        return found
+
+    def _kept_accelerator(self, path: str) -> Accelerator:
+        try:
+            found = self._own_accelerator(path)
+        except InputError as error:
+            if path not in self._own_accelerators:
+                raise
+            self._stale[path] = str(error)
+            return self._own_accelerators[path][1]
+        self._stale.pop(path, None)
+        return found
 
     def _own_model(self, path: str) -> tuple[ModelEntry, Architecture]:
         """A file's model, read again only once the file has changed."""

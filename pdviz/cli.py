@@ -79,10 +79,16 @@ HELP = {
         ),
     ),
     "accelerators": (
-        "pdviz accelerators [SEARCH | FILE ...] [--json]",
+        "pdviz accelerators [SEARCH | FILE ...] [--json | --toml]",
         "List the accelerators that are known, or those whose names hold every word of SEARCH, or those of\n"
-        "files. Three or fewer are listed with their sources, and with the figures that were not believed.",
-        ("pdviz accelerators", "pdviz accelerators h100", "pdviz accelerators amd --json"),
+        "files. Three or fewer are listed with their sources, and with the figures that were not believed.\n"
+        "With --toml: the one of that name as a file, to be changed into one of your own for --gpu FILE.",
+        (
+            "pdviz accelerators",
+            "pdviz accelerators h100",
+            "pdviz accelerators amd --json",
+            "pdviz accelerators h100 --toml",
+        ),
     ),
     "render": (
         "pdviz render --out FILE [--view VIEW] [--at SECONDS | --at-fraction F] [--theme THEME]\n"
@@ -210,6 +216,15 @@ def _models(argv: list[str]) -> int:
 def _accelerators(argv: list[str]) -> int:
     from pdviz.report import accelerators_json, accelerators_table
 
+    if "--toml" in argv:
+        from pdviz.catalogue import default_catalogue
+        from pdviz.share import accelerator_toml
+
+        parser = _parser("accelerators")
+        parser.add_argument("--toml", action="store_true")
+        parser.read(argv)
+        _write(accelerator_toml(default_catalogue().accelerator(" ".join(parser.words) or "H100 SXM")))
+        return 0
     return _list("accelerators", argv, accelerators_json, accelerators_table)
 
 

@@ -9,22 +9,20 @@ import msgspec
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.architecture import Architecture
-from pdviz.costmodel.dtypes import DTYPES, PUBLISHED, math_dtype
+from pdviz.costmodel.dtypes import PUBLISHED, math_dtype
 from pdviz.costmodel.memory import Memory
 from pdviz.costmodel.passes import IDEAL, ModelCost
 from pdviz.costmodel.request import (
-    MOST_ACCELERATORS,
     RequestCost,
     cost_request,
     crossover_prompt_tokens,
-    fewest_accelerators,
     half_speed_context_tokens,
     request_memory,
 )
 from pdviz.costmodel.roofline import Machine, PassCost
-from pdviz.costmodel.weights import is_converted, is_quantised
+from pdviz.costmodel.weights import is_quantised
+from pdviz.remarks import fewest, notes_of, warnings_of
 from pdviz.scenario import Scenario
-from pdviz.units import plural, size
 
 
 class Result(msgspec.Struct, frozen=True, dict=True):
@@ -88,7 +86,7 @@ class Result(msgspec.Struct, frozen=True, dict=True):
     @property
     def fewest_accelerators(self) -> int | None:
         """The smallest power of two of such accelerators whose memory holds it, up to 1,024; else None."""
-        return _fewest(self.scenario, self.model, self.accelerator)
+        return fewest(self.scenario, self.model, self.accelerator)
 
     @property
     def tokens_per_s_stream(self) -> float | None:
@@ -141,8 +139,8 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
         memory=memory,
         crossover_prompt_tokens=crossover_prompt_tokens(model, machine, scenario.cached_tokens),
         half_speed_context_tokens=half_speed_context_tokens(model, scenario.others),
-        warnings=_warnings(scenario, model, accelerator, memory),
-        notes=_notes(scenario, model, accelerator, math),
+        warnings=warnings_of(scenario, model, accelerator, memory),
+        notes=notes_of(scenario, model, accelerator, machine, request, memory),
     )
 
 
@@ -213,102 +211,3 @@ def _model_cost(architecture: Architecture, weights: str, kv: str, fidelity: str
             _cache.clear()
         found = _cache[key] = ModelCost(architecture, weights, kv, fidelity)
     return found
-
-
-def _warnings(
-    scenario: Scenario, model: ModelCost, accelerator: Accelerator, memory: Memory
-) -> tuple[str, ...]:
-    found = []
-    architecture = model.architecture
-    where = f"{scenario.accelerators} × {accelerator.name}"
-    enough = "" if memory.fits else _where_it_fits(scenario, model, accelerator)
-    if not memory.weights_fit:
-        found.append(
-            f"Does not fit: the weights take {size(memory.weights_bytes)} and {where} has "
-            f"{size(memory.capacity_bytes - memory.reserve_bytes)} to give; "
-            f"{size(-memory.free_bytes)} is missing with the KV cache{enough}."
-        )
-    elif not memory.fits:
-        room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes
-        found.append(
-            f"Does not fit: the KV cache of {plural(memory.sequences, 'sequence')} grows to "
-            f"{size(memory.kv_bytes)} and the weights leave {size(room)}; "
-            f"{size(-memory.free_bytes)} is missing{enough}."
-        )
-    limit = architecture.max_context_tokens
-    longest = scenario.prompt_tokens + scenario.output_tokens
-    if limit is not None and longest > limit:
-        found.append(
-            f"Beyond the model's context: prompt and output are {longest:,} tokens, "
-            f"{architecture.name} was made for {limit:,}, {longest - limit:,} fewer."
-        )
-    others = scenario.others_context_tokens
-    if limit is not None and others is not None and scenario.others and others > limit:
-        found.append(
-            f"Beyond the model's context: the others hold {others:,} tokens each, "
-            f"{architecture.name} was made for {limit:,}, {others - limit:,} fewer."
-        )
-    return tuple(found)
-
-
-def _fewest(scenario: Scenario, model: ModelCost, accelerator: Accelerator) -> int | None:
-    return fewest_accelerators(
-        model,
-        accelerator.memory_bytes,
-        prompt_tokens=scenario.prompt_tokens,
-        output_tokens=scenario.output_tokens,
-        others=scenario.others,
-        others_context_tokens=scenario.others_context_tokens,
-    )
-
-
-def _where_it_fits(scenario: Scenario, model: ModelCost, accelerator: Accelerator) -> str:
-    fewest = _fewest(scenario, model, accelerator)
-    if fewest is None:
-        return f"; it fits on no number of them up to {MOST_ACCELERATORS:,}"
-    return f"; it fits on {fewest:,}"
-
-
-def _notes(scenario: Scenario, model: ModelCost, accelerator: Accelerator, math: str) -> tuple[str, ...]:
-    architecture = model.architecture
-    notes = list(architecture.notes)
-    if scenario.weights_dtype == PUBLISHED:
-        is_said = architecture.census is not None or architecture.published_dtype is not None
-        assumed = "" if is_said else "; what the file names no format for is taken as 16 bit"
-        notes.append(
-            f"Weights as published: {model.weights_title}, "
-            f"{size(model.stored_weights_bytes)} in all{assumed}."
-        )
-    if scenario.accelerators > 1:
-        notes.append(
-            f"{scenario.accelerators} accelerators count as {scenario.accelerators} times the compute and "
-            "bandwidth; communication between them is not counted."
-        )
-    heads = {a.kv_heads for _, a in architecture.attentions() if a.cache_elements}
-    if any(h % scenario.accelerators for h in heads):
-        notes.append(
-            f"The KV heads ({', '.join(map(str, sorted(heads)))}) do not divide among "
-            f"{scenario.accelerators} accelerators, so some are kept more than once: counted in memory, "
-            "not in time."
-        )
-    context = scenario.prompt_tokens + scenario.output_tokens - 1
-    windowed = float(model.kv_bytes(context))
-    everything = model.state_bytes + context * model.kv_bytes_per_token
-    if windowed < everything * (1 - 1e-9):
-        notes.append(
-            f"Layers with a window keep no more than that: a sequence takes {size(windowed)} of KV cache; "
-            f"an engine that keeps every token takes {size(everything)}."
-        )
-    expanded = sum(n * (a.expanded_elements - a.cache_elements) for n, a in architecture.attentions())
-    if expanded:
-        element = DTYPES[model.kv_dtype].bytes_per_element
-        notes.append(
-            f"All heads share one latent: a sequence takes {size(windowed)} of KV cache; "
-            f"an engine that keeps the expanded heads takes {size(windowed + context * expanded * element)}."
-        )
-    if is_converted(architecture, scenario.weights_dtype, math):
-        what = model.weights_title if scenario.weights_dtype != PUBLISHED else "Published"
-        notes.append(
-            f"{what} weights are converted to {DTYPES[math].title} to be multiplied on {accelerator.name}."
-        )
-    return tuple(notes)

@@ -243,9 +243,11 @@ def _memory_lines(result: Result) -> list[str]:
 def _room_lines(result: Result) -> list[str]:
     """How much more would fit: tokens, sequences, the largest batch."""
     memory = result.memory
-    if memory.free_tokens is None or memory.free_sequences is None or memory.largest_batch is None:
+    if memory.free_sequences is None or memory.largest_batch is None:
         return []
-    text = f"for {units.plural(memory.free_tokens, 'token')} more, "
+    text = "for "
+    if memory.free_tokens is not None:
+        text += f"{units.plural(memory.free_tokens, 'token')} more, "
     text += f"{units.plural(memory.free_sequences, 'sequence')} of "
     text += f"{units.plural(memory.other_context_tokens, 'token')}; "
     text += f"the largest batch has {units.count(memory.largest_batch)}"

@@ -1,5 +1,7 @@
 """Scenarios as files: TOML, a line of text, a picture that carries its scenario. Written and read again.
 
+Accelerators as TOML, too: one of the catalogue to start one's own from.
+
 What a file is, is found from its content; what it was taken for is said in one line.
 """
 
@@ -11,6 +13,7 @@ import zlib
 from html import unescape
 from typing import Any
 
+from pdviz.costmodel.accelerator import Accelerator
 from pdviz.errors import InputError
 from pdviz.files import full_path, parse_toml
 from pdviz.own_files import field_of
@@ -20,6 +23,10 @@ FILE_LIMIT_BYTES = 64 * 2**20
 TEXT_LIMIT_BYTES = 2**20
 PICTURE_KEY = "pdviz-scenario"
 _PNG = b"\x89PNG\r\n\x1a\n"
+_EXPECTED = (
+    "expected a model (config.json or GGUF), an accelerator or a scenario (TOML), a scenario line, "
+    "or a PNG or SVG saved by pdviz"
+)
 _A_KIND = {"model": "a model", "accelerator": "an accelerator"}
 
 
@@ -35,6 +42,11 @@ def to_toml(scenario: Scenario) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _scaled(value: float, power: int) -> str:
+    """3.35e12 as it is read aloud: so many times 10^power."""
+    return f"{value / 10.0**power:.12g}e{power}"
+
+
 def _toml_value(value: object) -> str:
     if isinstance(value, str):
         escaped = value.replace("\\", "\\\\").replace('"', '\\"')
@@ -42,11 +54,42 @@ def _toml_value(value: object) -> str:
     return repr(value)
 
 
+def meant_file(path: str) -> str:
+    """The file that ``path`` means: of a folder its config.json. Raises InputError where it has none."""
+    if not os.path.isdir(path):
+        return path
+    inside = os.path.join(path, "config.json")
+    if not os.path.isfile(inside):
+        where = os.path.basename(os.path.normpath(path))
+        raise InputError(f"{where}: this folder holds no config.json; {_EXPECTED}")
+    return inside
+
+
+def accelerator_toml(accelerator: Accelerator) -> str:
+    """A TOML file of an accelerator, to be changed into another one."""
+    a = accelerator
+    lines = [
+        "# An accelerator of your own: change the figures, then pdviz --gpu FILE, or drop it on the window.",
+        "[accelerator]",
+        f"name = {_toml_value(f'My {a.name}')}  # what it is called on screen",
+        f"memory_bytes = {a.memory_bytes}  # as the driver reports it",
+        f"memory_bandwidth_bytes_per_s = {_scaled(a.memory_bandwidth_bytes_per_s, 12)}  # decimal, not TiB",
+    ]
+    if a.link_bytes_per_s is not None:
+        lines.append(f"link_bytes_per_s = {_scaled(a.link_bytes_per_s, 9)}  # one way, all links together")
+    if a.sources:
+        lines.append(f"sources = [{', '.join(_toml_value(source) for source in a.sources)}]")
+    lines += ["", "[accelerator.peak_flops_per_s]  # dense, no sparsity; what has no rate is left out"]
+    lines += [f"{dtype} = {_scaled(peak, 12)}" for dtype, peak in a.peak_flops_per_s.items()]
+    return "\n".join(lines) + "\n"
+
+
 def read_file(path: str) -> tuple[dict[str, Any], str]:
     """(fields by attribute, what the file was taken for) of a scenario, a picture, a model, an accelerator.
 
     Raises InputError, one sentence with file, key and expectation.
     """
+    path = meant_file(path)
     where = os.path.basename(path) or path
     field = field_of(path) if os.path.isfile(path) else None
     if field is not None:
@@ -59,9 +102,9 @@ def read_file(path: str) -> tuple[dict[str, Any], str]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InputError(
-            f"{where}: not a scenario; expected TOML, a scenario line, or a PNG or SVG saved by pdviz"
-        ) from None
+        text = "\0"
+    if "\0" in text or where.lower().endswith((".json", ".gguf")):
+        raise InputError(f"{where}: not a scenario, nor anything else that can be opened; {_EXPECTED}")
     if "<svg" in text[:2000]:
         return _from_line(_svg_text(text, where), where, "picture")
     lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]

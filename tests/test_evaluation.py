@@ -14,7 +14,8 @@ from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
 from pdviz.costmodel.weights import kernel_format
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, evaluate
-from pdviz.scenario import PRESETS, Scenario
+from pdviz.scenario import PRESETS, Scenario, edit
+from pdviz.units import duration
 
 
 def agrees(seconds: float | None, milliseconds: str) -> bool:
@@ -178,12 +179,12 @@ def test_that_accelerators_together_come_with_their_assumptions() -> None:
     (note,) = evaluate(Scenario(accelerators=8)).notes
     assert note.startswith("8 accelerators count as 8 times")
     notes = evaluate(Scenario(accelerators=16)).notes
-    assert notes[-1].startswith("The KV heads (8) do not divide among 16 accelerators")
+    assert notes[0].startswith("The KV heads (8) do not divide among 16 accelerators")
     one, sixteen = evaluate(Scenario()), evaluate(Scenario(accelerators=16))
     assert sixteen.memory.kv_bytes == 2 * one.memory.kv_bytes
     latent = Scenario(model="DeepSeek V3", accelerator="H200", accelerators=8, weights_dtype="fp8")
     assert evaluate(latent).memory.kv_bytes == 8 * 70_272 * 639
-    assert any("KV heads (1)" in note for note in evaluate(latent).notes)
+    assert any("keeps the whole latent" in note for note in evaluate(latent).notes)
 
 
 @pytest.mark.parametrize(
@@ -290,3 +291,64 @@ def test_that_the_sums_over_layers_are_made_once_for_a_model() -> None:
     assert first.model is second.model
     assert evaluate(Scenario(kv_dtype="fp8")).model is not first.model
     assert isinstance(first, Result)
+
+
+# --- what is said of sharing and converting
+
+
+def notes_of(**fields: object) -> str:
+    return " ".join(evaluate(edit(Scenario(), **fields)).notes)
+
+
+def test_that_query_heads_which_do_not_divide_are_said() -> None:
+    assert "query heads (28) do not divide among 8" in notes_of(model="Qwen2.5 7B", accelerators=8)
+    assert "query heads" not in notes_of(model="Qwen2.5 7B", accelerators=4)
+    warned = evaluate(edit(Scenario(), model="Llama 4 Scout 17B-16E", accelerator="L4")).warnings
+    assert "it fits on 16, among which its query heads do not divide" in warned[0]
+
+
+def test_that_copies_of_a_latent_are_said_with_the_time_that_reading_them_takes() -> None:
+    fields = {
+        "model": "DeepSeek V3",
+        "accelerator": "H200",
+        "accelerators": 8,
+        "weights_dtype": "fp8",
+        "prompt_tokens": 8192,
+        "others": 87,
+    }
+    result = evaluate(edit(Scenario(), **fields))
+    last = result.decode_last
+    assert last is not None
+    context = 8192 + 127
+    more = 7 * 88 * 70_272 * context  # seven more copies of every latent
+    read_s = (last.bytes + more) / (0.75 * 8 * 4.8e12)
+    note = next(n for n in result.notes if "latent" in n)
+    assert note.startswith("Each of 8 accelerators keeps the whole latent: counted in memory, not in time")
+    assert f"makes the last decode pass {duration(read_s)}, not {duration(last.time_s)}" in note
+    assert "latent: counted" not in notes_of(model="DeepSeek V3", accelerators=1)
+
+
+def test_that_experts_which_do_not_divide_are_said() -> None:
+    text = notes_of(model="Qwen1.5 MoE A2.7B", accelerators=8)
+    assert "Experts are placed whole, so the fullest accelerator holds" in text
+    assert "placed whole" not in notes_of(model="Qwen1.5 MoE A2.7B", accelerators=4)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "kv", "said"),
+    [
+        ("A100 80GB SXM", "fp8", "The FP8 KV cache is converted to BF16 for attention on A100 80GB SXM."),
+        ("T4", "bf16", "The BF16 KV cache is converted to FP16 for attention on T4."),
+        ("H100 SXM", "int4", "The INT4 KV cache is converted to BF16 for attention on H100 SXM."),
+        ("H100 SXM", "fp8", ""),
+        ("A100 80GB SXM", "bf16", ""),
+    ],
+)
+def test_that_a_cache_which_has_to_be_converted_is_said(accelerator: str, kv: str, said: str) -> None:
+    text = notes_of(accelerator=accelerator, kv_dtype=kv)
+    assert (said in text) if said else ("KV cache is converted" not in text)
+
+
+def test_that_efficiencies_which_the_speed_of_light_does_not_use_are_said() -> None:
+    assert "the efficiencies that are set are not used" in notes_of(fidelity="ideal", compute_efficiency=0.5)
+    assert "efficiencies" not in notes_of(fidelity="ideal")

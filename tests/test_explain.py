@@ -372,7 +372,7 @@ def ratio_of_times(result: Result, prompt_tokens: int) -> float:
 
 def largest_batch(memory: Memory) -> float:
     """The room beside this request where there is no batch to count."""
-    room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes - memory.own_kv_bytes
+    room = memory.free_bytes + memory.kv_bytes - memory.own_kv_bytes
     return 1 + room // memory.other_kv_bytes if room >= 0 and memory.other_kv_bytes else room
 
 
@@ -380,7 +380,7 @@ def free_tokens(memory: Memory) -> float:
     """The room itself where a sequence takes none."""
     room = max(memory.free_bytes, 0.0)
     tokens = memory.other_context_tokens
-    return room / memory.other_kv_bytes * tokens // 1 if memory.other_kv_bytes else room
+    return room / memory.other_kv_bytes * tokens // 1 if memory.free_tokens is not None else room
 
 
 def left_on(result: Result, accelerators: int) -> float:
@@ -416,6 +416,10 @@ EXPECTED: dict[str, Callable[[Result], float]] = {
     "memory.capacity": lambda r: r.memory.capacity_bytes,
     "memory.free": lambda r: r.memory.free_bytes,
     "memory.fits": lambda r: r.memory.free_bytes,
+    "memory.weights_each": lambda r: r.model.fullest_weights_bytes(r.scenario.accelerators),
+    "memory.kv_each": lambda r: r.memory.kv_bytes_each,
+    "memory.reserve_each": lambda r: r.memory.reserve_bytes_each,
+    "memory.free_each": lambda r: r.memory.free_bytes_each,
     "memory.free_tokens": lambda r: free_tokens(r.memory),
     "memory.largest_batch": lambda r: largest_batch(r.memory),
     "memory.fewest": lambda r: left_on(r, r.fewest_accelerators or 1024),
@@ -660,8 +664,8 @@ def test_that_published_weights_are_taken_from_the_file_s_own_form() -> None:
     one = explain(result, "memory.weights")
     stored = result.model.stored
     assert one.figure == stored.embedding + stored.head + stored.dense + stored.experts
-    assert any("as published: mxfp4" in line for line in one.symbols)
-    assert "mxfp4" in explain(result, "peak").steps[0]
+    assert any("as published: MXFP4" in line for line in one.symbols)
+    assert "MXFP4" in explain(result, "peak").steps[0]
 
 
 def test_that_a_cached_prefix_is_left_out_of_the_new_tokens() -> None:

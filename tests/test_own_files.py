@@ -162,17 +162,42 @@ def test_that_a_line_with_a_file_says_its_weights() -> None:
     assert "weights" not in to_line(Scenario())
 
 
-def test_that_a_file_that_is_gone_is_one_sentence(tmp_path: Path) -> None:
-    path = config_file(tmp_path)
-    scenario = with_names(Scenario(model=path), CATALOGUE)
-    evaluate(scenario, CATALOGUE)
-    os.remove(path)
-    for ask in (lambda: evaluate(scenario, CATALOGUE), lambda: with_names(scenario, CATALOGUE)):
-        with pytest.raises(InputError) as caught:
-            ask()
-        assert str(caught.value) == f"{path}: there is no such file"
+def test_that_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    path = str(tmp_path / "config.json")
+    for scenario in (Scenario(model=path), Scenario(accelerator=path)):
+        for ask in (evaluate, with_names):
+            with pytest.raises(InputError) as caught:
+                ask(scenario, CATALOGUE)
+            assert str(caught.value) == f"{path}: there is no such file"
     with pytest.raises(InputError, match=r"chip\.toml: there is no such file$"):
         evaluate(Scenario(accelerator="chip.toml"), CATALOGUE)
+
+
+@pytest.mark.parametrize("damage", ["gone", "broken"])
+@pytest.mark.parametrize("name", ["config.json", "without-ending"])
+def test_that_what_was_read_is_used_after_its_file_has_gone(tmp_path: Path, name: str, damage: str) -> None:
+    chip, catalogue = chip_file(tmp_path), default_catalogue()
+    path = config_file(tmp_path, name)
+    scenario = with_names(Scenario(model=path, accelerator=chip), catalogue)
+    before = evaluate(scenario, catalogue)
+    assert catalogue.stale(path) is catalogue.stale(chip) is None
+    for file in (path, chip):
+        if damage == "gone":
+            os.remove(file)
+        else:
+            Path(file).write_text("{", encoding="utf-8")
+    assert with_names(scenario, catalogue) == scenario
+    again = evaluate(scenario, catalogue)
+    assert (again.architecture, again.accelerator) == (before.architecture, before.accelerator)
+    for file in (path, chip):
+        said = catalogue.stale(file)
+        assert said is not None
+        assert os.path.basename(file) in said
+    config_file(tmp_path, name, num_hidden_layers=3)
+    chip_file(tmp_path)
+    assert evaluate(scenario, catalogue).architecture.layers == 3
+    assert catalogue.stale(path) is catalogue.stale(chip) is None
+    assert catalogue.stale("Llama 3.1 8B") is None
 
 
 def test_that_quantised_files_are_taken_as_they_are_stored(tmp_path: Path) -> None:
@@ -474,9 +499,9 @@ def test_that_without_a_file_no_reader_of_files_is_loaded() -> None:
 
 def test_that_a_family_from_a_file_cannot_steer_a_terminal(tmp_path: Path) -> None:
     path = config_file(tmp_path, model_type="new\x1b[31m\nkind")
-    refused = command("models", "--all", path)
-    assert "\x1b" not in refused
-    assert "new\\u001b[31m\\nkind" in refused
+    said = command("models", "--all", path)
+    assert "\x1b" not in said
+    assert "model_type must be a family's name" in said
 
 
 def test_that_all_fields_of_a_model_are_listed(tmp_path: Path) -> None:
@@ -581,3 +606,19 @@ def test_that_a_field_that_is_there_twice_with_one_value_is_read(tmp_path: Path)
     )
     (tmp_path / "twice.json").write_text(text, encoding="utf-8")
     assert CATALOGUE.architecture(str(tmp_path / "twice.json")).vocabulary == 7
+
+
+def test_that_every_accelerator_can_be_had_as_a_file_that_says_the_same(tmp_path: Path) -> None:
+    toml_or_skip()
+    for known in default_catalogue().accelerators:
+        path = chip_file(tmp_path, command("accelerators", known.name, "--toml"), "mine.toml")
+        mine = own_files.read_accelerator_file(path)
+        assert mine.name == f"My {known.name}"
+        assert mine.memory_bytes == known.memory_bytes
+        assert mine.memory_bandwidth_bytes_per_s == pytest.approx(
+            known.memory_bandwidth_bytes_per_s, rel=1e-12
+        )
+        assert mine.peak_flops_per_s == pytest.approx(known.peak_flops_per_s, rel=1e-12)
+        assert (mine.link_bytes_per_s or 0) == pytest.approx(known.link_bytes_per_s or 0, rel=1e-12)
+        assert mine.sources == known.sources
+    assert "unknown accelerator" in command("accelerators", "nothing", "--toml")

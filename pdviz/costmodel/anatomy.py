@@ -7,6 +7,7 @@ same count, not added up yet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from itertools import groupby
 
 import msgspec
@@ -92,7 +93,7 @@ class LayerRun(msgspec.Struct, frozen=True):
         return self.cache_bytes * kept + self.state_bytes * (context_tokens > 0)
 
 
-class Anatomy(msgspec.Struct, frozen=True):
+class Anatomy(msgspec.Struct, frozen=True, dict=True):
     """All weights of a model, ``before`` and ``after`` the layers included. Where ``is_mean``, the bytes
     of each part of each layer are exact, and matrices of one part share them by parameters."""
 
@@ -110,6 +111,10 @@ class Anatomy(msgspec.Struct, frozen=True):
 
     def totals(self) -> dict[str, tuple[int, float]]:
         """Part -> (parameters, bytes) of all its weights, in the order of ``PARTS``; none that has none."""
+        return self._totals
+
+    @cached_property
+    def _totals(self) -> dict[str, tuple[int, float]]:
         sums: dict[str, tuple[int, float]] = {}
         for count, item in self.items():
             parameters, size = sums.get(item.part, (0, 0.0))

@@ -17,8 +17,10 @@ class Memory(msgspec.Struct, frozen=True):
     """Bytes over all accelerators together. ``capacity_bytes`` is what the driver reports.
 
     Each accelerator keeps an equal share of the weights and whole KV heads: one that several keep
-    counts several times in ``kv_bytes``. ``own_kv_bytes`` is the KV cache of this request's sequence,
-    ``other_kv_bytes`` that of one further sequence, which is ``other_context_tokens`` long.
+    counts several times in ``kv_bytes``. ``uneven_bytes`` is what that room costs all together which
+    the fullest accelerator needs for weights beyond an equal share: experts are not cut in pieces.
+    ``own_kv_bytes`` is the KV cache of this request's sequence, ``other_kv_bytes`` that of one further
+    sequence, which is ``other_context_tokens`` long. ``grows`` is false where tokens take no memory.
     """
 
     weights_bytes: float
@@ -30,6 +32,8 @@ class Memory(msgspec.Struct, frozen=True):
     own_kv_bytes: float = 0.0
     other_kv_bytes: float = 0.0
     other_context_tokens: int = 0
+    uneven_bytes: float = 0.0
+    grows: bool = True
 
     @property
     def reserve_bytes(self) -> float:
@@ -42,7 +46,12 @@ class Memory(msgspec.Struct, frozen=True):
     @property
     def free_bytes(self) -> float:
         """What is left beside weights, KV and reserve; negative where it does not fit."""
-        return self.capacity_bytes - self.reserve_bytes - self.used_bytes
+        return self.capacity_bytes - self.reserve_bytes - self.used_bytes - self.uneven_bytes
+
+    @property
+    def room_bytes(self) -> float:
+        """What reserve and weights leave for KV caches; negative where the weights do not fit."""
+        return self.capacity_bytes - self.reserve_bytes - self.weights_bytes - self.uneven_bytes
 
     @property
     def fits(self) -> bool:
@@ -50,7 +59,7 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def weights_fit(self) -> bool:
-        return self.weights_bytes + self.reserve_bytes <= self.capacity_bytes
+        return self.weights_bytes + self.uneven_bytes + self.reserve_bytes <= self.capacity_bytes
 
     @property
     def capacity_bytes_each(self) -> float:
@@ -59,8 +68,8 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def weights_bytes_each(self) -> float:
-        """Weights on the accelerator that holds most: an equal share, rounded up to a byte."""
-        return float(math.ceil(self.weights_bytes / self.accelerators))
+        """Weights on the accelerator that holds most, rounded up to a byte."""
+        return float(math.ceil((self.weights_bytes + self.uneven_bytes) / self.accelerators))
 
     @property
     def kv_bytes_each(self) -> float:
@@ -85,8 +94,11 @@ class Memory(msgspec.Struct, frozen=True):
 
     @property
     def free_tokens(self) -> int | None:
-        """The room that is left in tokens of KV cache, each at its mean size in such a sequence."""
-        if not self.other_kv_bytes:
+        """The room that is left in tokens of KV cache, each at its mean size in such a sequence.
+
+        None where tokens take no memory.
+        """
+        if not self.other_kv_bytes or not self.grows:
             return None
         return max(math.floor(self.free_bytes / self.other_kv_bytes * self.other_context_tokens), 0)
 
@@ -96,7 +108,7 @@ class Memory(msgspec.Struct, frozen=True):
 
         0 where not even this request's fits beside the weights.
         """
-        room = self.capacity_bytes - self.reserve_bytes - self.weights_bytes - self.own_kv_bytes
+        room = self.room_bytes - self.own_kv_bytes
         if room < 0:
             return 0
         return 1 + math.floor(room / self.other_kv_bytes) if self.other_kv_bytes else None

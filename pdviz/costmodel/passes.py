@@ -164,6 +164,23 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         """Bytes of all weights in memory."""
         return float(self.stored.total)
 
+    def divides_among(self, accelerators: int) -> bool:
+        """True where every layer's query heads are a multiple of ``accelerators``."""
+        return all(a.query_heads % accelerators == 0 for _, a in self.architecture.attentions())
+
+    def fullest_weights_bytes(self, accelerators: int) -> float:
+        """Weights on the accelerator that holds most: experts are placed whole while there are enough.
+
+        Tables, attention and MLPs are in equal shares; of each layer's E experts it holds E / n rounded
+        up, or where n is larger than E an equal share of all.
+        """
+        routed = sum(total * one for total, _, one in self.routed)
+        held = (self.stored_weights_bytes - routed) / accelerators
+        for total, _, one in self.routed:
+            share = -(-total // accelerators) if total >= accelerators else total / accelerators
+            held += share * one
+        return held
+
     @cached_property
     def kernel_dtype(self) -> str:
         """The format whose kernels multiply the weights: their own, unless they are as published."""

@@ -168,8 +168,10 @@ def request_memory(
     elsewhere = context if others_context_tokens is None or not others else others_context_tokens
     own = model.stored_kv_bytes(context, accelerators)
     other = own if elsewhere == context else model.stored_kv_bytes(elsewhere, accelerators)
+    weights = model.stored_weights_bytes
+    fullest = model.fullest_weights_bytes(accelerators)
     return Memory(
-        weights_bytes=model.stored_weights_bytes,
+        weights_bytes=weights,
         kv_bytes=own + others * other,
         capacity_bytes=capacity_bytes,
         sequences=1 + others,
@@ -178,6 +180,8 @@ def request_memory(
         own_kv_bytes=own,
         other_kv_bytes=other,
         other_context_tokens=elsewhere,
+        grows=model.kv_bytes_per_token > 0,
+        uneven_bytes=max(accelerators * fullest - weights, 0.0) if model.routed else 0.0,
     )
 
 
@@ -190,9 +194,12 @@ def fewest_accelerators(
     others: int = 0,
     others_context_tokens: int | None = None,
 ) -> int | None:
-    """The smallest count (1, 2, 4 .. 1,024) of accelerators whose memory holds the request; else None."""
-    count = 1
-    while count <= MOST_ACCELERATORS:
+    """The smallest count of accelerators whose memory holds the request; None beyond 1,024.
+
+    Counts are powers of two: first those among which the query heads divide, then all.
+    """
+    counts: list[int] = [2**power for power in range(MOST_ACCELERATORS.bit_length())]
+    for count in (*(n for n in counts if model.divides_among(n)), *counts):
         memory = request_memory(
             model,
             memory_bytes_each * count,
@@ -204,5 +211,4 @@ def fewest_accelerators(
         )
         if memory.fits:
             return count
-        count *= 2
     return None

@@ -16,6 +16,8 @@ from pdviz.catalogue import Catalogue
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.explain import anatomy, lengths, machine, model, phases, request, room
+from pdviz.explain.each import PARTS as EACH
+from pdviz.explain.each import each
 from pdviz.explain.memory import memory
 from pdviz.explain.parts import pass_slices
 from pdviz.explain.text import explanation_text, explanations_json, explanations_text
@@ -74,6 +76,10 @@ def _memory(part: str, result: Result, asked: Asked) -> Explanation:
     return memory(result, part, asked.catalogue)
 
 
+def _each(part: str, result: Result, asked: Asked) -> Explanation:
+    return each(result, part, asked.catalogue)
+
+
 def _part(name: str, result: Result, asked: Asked) -> Explanation:
     return anatomy.part(result, name, asked.catalogue)
 
@@ -114,6 +120,7 @@ _TABLE: dict[str, tuple[str, _Explain]] = {
     **{
         f"memory.{part}": (f"memory: {words}", partial(_memory, part)) for part, words in MEMORY_PARTS.items()
     },
+    **{f"memory.{part}_each": (f"memory: {words}", partial(_each, part)) for part, words in EACH.items()},
     "memory.free_tokens": ("memory: tokens that it has room for", lambda r, a: room.free_tokens(r)),
     "memory.largest_batch": ("memory: sequences that fit together", lambda r, a: room.largest_batch(r)),
     "memory.fewest": ("memory: accelerators that it takes", lambda r, a: room.fewest(r)),

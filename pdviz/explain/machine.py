@@ -162,10 +162,6 @@ _IDEAL_COUNTS = (
 def assumptions(result: Result) -> Explanation:
     ideal = result.scenario.fidelity == IDEAL
     machine = result.machine
-    n = f"{machine.accelerators:,}"
-    several: tuple[str, ...] = ()
-    if machine.accelerators > 1:
-        several = (f"{n} accelerators count as {n} times the compute and bandwidth.",)
     compute, memory = units.percent(machine.compute_efficiency), units.percent(machine.bandwidth_efficiency)
     return explanation(
         "assumptions",
@@ -175,8 +171,9 @@ def assumptions(result: Result) -> Explanation:
         _reach(result, compute=True),
         steps=(
             _reach(result, compute=False),
+            *result.warnings,
+            *result.notes,
             *(_IDEAL_COUNTS if ideal else _TEXTBOOK_COUNTS),
-            *several,
             *_LEFT_OUT,
             *sources.EFFICIENCIES_MEASURED,
         ),

@@ -61,6 +61,7 @@ def memory(result: Result, part: str, catalogue: Catalogue | None) -> Explanatio
             reserve(result),
             stored_weights(result)[0],
             stored_kv(result)[0],
+            *(uneven_weights(result) if m.uneven_bytes else ()),
         ]
         value = report.memory_text(result) if part == "fits" else units.size(m.free_bytes)
         title = "GPU memory" if part == "fits" else "Free memory"
@@ -195,11 +196,51 @@ def _used(result: Result) -> Working:
 
 def free(result: Result) -> Working:
     """What is left; below zero where it does not fit."""
-    terms = (
+    terms = [
         capacity(result).term,
         reserve(result).term,
         stored_weights(result)[0].term,
         stored_kv(result)[0].term,
-    )
+    ]
     expression = "capacity - reserve - weights - kv"
-    return Working("free", "free", expression, terms, result.memory.free_bytes, "B")
+    if result.memory.uneven_bytes:
+        terms.append(uneven_weights(result)[0].term)
+        expression += " - uneven"
+    return Working("free", "free", expression, tuple(terms), result.memory.free_bytes, "B")
+
+
+def fullest_weights(result: Result) -> Chain:
+    """Weights on the accelerator that holds most."""
+    n = Term("n", "n", result.scenario.accelerators, "", "accelerators")
+    weights = stored_weights(result)[0]
+    value = result.model.fullest_weights_bytes(result.scenario.accelerators)
+    if not result.memory.uneven_bytes:
+        return [Working("fullest", "weights of each", "weights / n", (weights.term, n), value, "B")]
+    terms, routed, held = [weights.term], [], []
+    for number, (total, _, expert_bytes) in enumerate(result.model.routed):
+        tail = f"_{number}" if number else ""
+        one = expert_term(expert_bytes, tail)
+        whole = total >= result.scenario.accelerators
+        share = -(-total // result.scenario.accelerators) if whole else total / result.scenario.accelerators
+        meaning = "of them on the fullest accelerator: E / n, rounded up" if whole else "of them on each"
+        terms += [
+            Term(f"E{tail}", f"E{tail}", total, "expert", "experts in a layer, all of them kept"),
+            Term(f"h{tail}", f"h{tail}", share, "expert", meaning),
+            one,
+        ]
+        routed.append(f" - E{tail} * {one.name}")
+        held.append(f" + h{tail} * {one.name}")
+    expression = f"(weights{''.join(routed)}) / n{''.join(held)}"
+    return [Working("fullest", "weights of the fullest", expression, (*terms, n), value, "B")]
+
+
+def uneven_weights(result: Result) -> Chain:
+    """What the room costs that the fullest accelerator needs beyond an equal share."""
+    n = Term("n", "n", result.scenario.accelerators, "", "accelerators")
+    fullest, weights = fullest_weights(result)[0], stored_weights(result)[0]
+    meaning = "weights beyond an equal share, on every accelerator as on the fullest"
+    terms = (n, fullest.term, weights.term)
+    return [
+        Working("uneven", "uneven", "n * fullest - weights", terms, result.memory.uneven_bytes, "B", meaning),
+        fullest,
+    ]

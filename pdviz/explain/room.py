@@ -7,7 +7,7 @@ from pdviz.costmodel.memory import RESERVE_SHARE, Memory
 from pdviz.costmodel.request import MOST_ACCELERATORS, request_memory
 from pdviz.evaluation import Result
 from pdviz.explain import sources
-from pdviz.explain.memory import capacity, free, reserve, stored_kv, stored_weights
+from pdviz.explain.memory import capacity, free, reserve, stored_kv, stored_weights, uneven_weights
 from pdviz.explain.working import Explanation, Term, Working, explanation
 
 FIDELITY = "Counted for the end of the request; the same in every fidelity."
@@ -24,9 +24,16 @@ def _other(memory: Memory) -> Term:
 
 def free_tokens(result: Result) -> Explanation:
     m = result.memory
-    steps = [free(result), capacity(result), reserve(result), stored_weights(result)[0], stored_kv(result)[0]]
+    steps = [
+        free(result),
+        capacity(result),
+        reserve(result),
+        stored_weights(result)[0],
+        stored_kv(result)[0],
+        *(uneven_weights(result) if m.uneven_bytes else ()),
+    ]
     left = free(result).term
-    if m.other_kv_bytes:
+    if m.free_tokens is not None:
         tokens = Term("t", "t", m.other_context_tokens, "token", "context of a further sequence")
         value = float(m.free_tokens or 0)
         main = Working(
@@ -48,12 +55,14 @@ def free_tokens(result: Result) -> Explanation:
 def largest_batch(result: Result) -> Explanation:
     m = result.memory
     own = Term("a", "a", m.own_kv_bytes, "B", "KV cache of this request's sequence")
-    terms = (capacity(result).term, reserve(result).term, stored_weights(result)[0].term, own)
-    value = m.capacity_bytes - m.reserve_bytes - m.weights_bytes - m.own_kv_bytes
-    room = Working(
-        "room", "room", "capacity - reserve - weights - a", terms, value, "B", "beside this request"
-    )
+    terms = [capacity(result).term, reserve(result).term, stored_weights(result)[0].term, own]
     steps = [capacity(result), reserve(result), stored_weights(result)[0]]
+    expression, value = "capacity - reserve - weights - a", m.room_bytes - m.own_kv_bytes
+    if m.uneven_bytes:
+        terms.append(uneven_weights(result)[0].term)
+        steps += uneven_weights(result)
+        expression += " - uneven"
+    room = Working("room", "room", expression, tuple(terms), value, "B", "beside this request")
     if m.other_kv_bytes and value >= 0:
         batch = float(m.largest_batch or 0)
         main = Working("batch", "batch", "1 + floor(room / f)", (room.term, _other(m)), batch, "sequence")
@@ -87,7 +96,7 @@ def _at(result: Result, count: int) -> Working:
         accelerators=count,
     )
     again = ", heads that several keep counted for each" if memory.kv_bytes > result.memory.kv_bytes else ""
-    terms = (
+    terms: tuple[Term, ...] = (
         Term(f"n_{count}", f"n_{count}", count, "", "accelerators"),
         Term("m", "m", result.accelerator.memory_bytes, "B", f"memory of one {result.accelerator.name}"),
         Term("r", "r", RESERVE_SHARE, "%", "kept for activations, workspace and the runtime"),
@@ -101,6 +110,10 @@ def _at(result: Result, count: int) -> Working:
         ),
     )
     expression = f"n_{count} * m - r * n_{count} * m - w - k_{count}"
+    if memory.uneven_bytes:
+        meaning = "room for weights beyond an equal share: experts are placed whole"
+        terms = (*terms, Term(f"u_{count}", f"uneven_{count}", memory.uneven_bytes, "B", meaning))
+        expression += f" - u_{count}"
     name = f"left on {units.count(count)}"
     return Working(f"left_{count}", name, expression, terms, memory.free_bytes, "B")
 
@@ -113,7 +126,13 @@ def fewest(result: Result) -> Explanation:
         shown, summary = "none", f"Not even {units.count(MOST_ACCELERATORS)} of these accelerators hold it."
     else:
         shown = f"{units.count(found)} × {result.accelerator.name}"
-        summary = "The smallest power of two of these accelerators that leaves nothing missing."
+        summary = "The smallest power of two of these accelerators that leaves nothing missing"
+        divides = result.model.divides_among(found)
+        summary += (
+            " and among which the query heads divide."
+            if divides
+            else "; no power of two that does divides the query heads."
+        )
     steps = [_at(result, count // 2)] if found is not None and found > 1 else []
     return explanation(
         "memory.fewest", "Fewest accelerators", shown, summary, main, steps=steps,

@@ -119,24 +119,22 @@ def anatomy_figures(result: Result) -> tuple[Figure, ...]:
     kinds = {(b.active, b.total) for _, b in model.experts()}
     if len(kinds) == 1:
         active, total = next(iter(kinds))
-        met = f"{count(active)} of {count(total)} experts"
+        met = f"a token meets {count(active)} of {count(total)} experts"
     elif kinds:
-        met = "some of each layer's experts"
+        met = "a token meets some experts"
     else:
-        met = "all of them, in every pass"
+        met = "every token meets all of them"
     growing = sum(n for n, a in model.attentions() if a.cache_elements)
     kept = f"in {count(growing)} of {plural(model.layers, 'layer')}" if growing else "only a fixed state"
-    streams = plural(result.streams, "sequence")
     return (
         Figure("Parameters", parameters(model.parameters), shape),
-        Figure("Met by one token", parameters(model.active_parameters), met),
+        Figure("Active parameters", parameters(model.active_parameters), met),
         Figure("Weights", size(result.memory.weights_bytes), stored_words(result), brief=brief_words(result)),
         Figure("KV cache of a token", binary_size(cost.kv_bytes_per_token), kept),
         Figure(
             "KV outweighs weights from",
             _turn_words(result.half_speed_context_tokens),
-            f"of context, {streams} decoding",
-            brief=f"of context, {count(result.streams)} decoding",
+            *_turn_details(result),
         ),
     )
 
@@ -145,6 +143,20 @@ def _turn_words(tokens: float | None) -> str:
     if tokens is None:
         return "never"
     return plural(tokens, "token") if tokens < 1e6 else f"{si(tokens, '').strip()} tokens"
+
+
+def _turn_details(result: Result) -> tuple[str, None, str]:
+    """What the turn is about: (detail, no bound, fewer words)."""
+    tokens, limit = result.half_speed_context_tokens, result.architecture.max_context_tokens
+    if not result.model.kv_bytes_per_token:
+        return "a fixed state does not grow", None, "a fixed state"
+    if tokens is None:
+        return "its cache ends at some length", None, "its cache ends"
+    if limit is not None and tokens > limit:
+        words = f"of context; made for {count(limit)}"
+        return words, None, words
+    streams = plural(result.streams, "sequence")
+    return f"of context, {streams} decoding", None, f"of context, {count(result.streams)} decoding"
 
 
 def layer_hover(page: AnatomyPage, result: Result, run_index: int, number: int) -> Hover:
@@ -163,7 +175,7 @@ def layer_hover(page: AnatomyPage, result: Result, run_index: int, number: int) 
         rows.append(("KV cache of a token", binary_size(run.cache_bytes)))
     if run.state_bytes:
         rows.append(("fixed state", size(run.state_bytes)))
-    rows.append((f"keeps of {plural(context, 'token')}", size(run.kv_bytes(context))))
+    rows.append((f"KV cache of {plural(context, 'token')}", size(run.kv_bytes(context))))
     return Hover(number, f"Layer {count(number + 1)}: {layer_words(run)}", "", tuple(rows))
 
 

@@ -28,7 +28,7 @@ from pdviz.units import count, parameters, plural, size
 
 TWO_ROWS = 1.4
 """How much larger matrices have to be in two rows than in one to be worth it."""
-_SHORTER = (1.0, 1.35, 2.5, math.inf)
+_SHORTER = (1.0, 1.8, 2.5, math.inf)
 """The same for shorter labels."""
 SHRINK, SCALES = 0.96, 160
 """The scales that are tried: each by that much smaller than the one before, so many."""

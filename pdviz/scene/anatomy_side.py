@@ -58,7 +58,8 @@ class MemoryCard(msgspec.Struct, frozen=True):
 
 
 ROW = 32.0
-"""Design pixels of a line, at most."""
+LEAST_ROW = 17.0
+"""Design pixels of a line, at most and at least."""
 
 
 def build_table(result: Result, parts: Anatomy, card: Box, pen: Lettering) -> Table:
@@ -76,8 +77,12 @@ def build_table(result: Result, parts: Anatomy, card: Box, pen: Lettering) -> Ta
         texts.append(pen.line(x, y, words, "faint", 12, False, "right"))
     y += 20 * s
     foot = card.bottom - 12 * s
-    notes = table_notes(result, parts)
-    pitch = min(ROW * s, (foot - y) / (len(totals) + 2.4 + 0.6 * len(notes)))
+    notes = [line for note in table_notes(result, parts) for line in pen.wrapped(note, inner.w, 12)]
+    noted = len(notes) * pen.height(12) + (6 * s if notes else 0.0)
+    least = LEAST_ROW * s * (len(totals) + 2.4)
+    if y + least + noted > foot:
+        notes, noted = [], 0.0
+    pitch = min(ROW * s, (foot - y - noted) / (len(totals) + 2.4))
     rows = []
 
     def line(title: str, number: int, bytes_of: float, role: str, key: str, bold: bool) -> None:
@@ -111,14 +116,9 @@ def build_table(result: Result, parts: Anatomy, card: Box, pen: Lettering) -> Ta
         texts.append(pen.line(x, middle, words, "muted", 13, False, "right"))
     rows.append(Row(Box(card.x, y, card.w, pitch), "weights_read", "", (reads, size(read))))
     y += pitch + 4 * s
-    for sentence in notes:
-        lines = pen.wrapped(sentence, inner.w, 12)
-        if y + len(lines) * pen.height(12) > foot:
-            break
-        for words in lines:
-            texts.append(pen.line(inner.x, y, words, "faint", 12))
-            y += pen.height(12)
-        y += 3 * s
+    for words in notes:
+        texts.append(pen.line(inner.x, y, words, "faint", 12))
+        y += pen.height(12)
     return Table(card, tuple(rows), rule, tuple(texts))
 
 
@@ -176,7 +176,8 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     bar = Box(inner.x, card.y + 44 * s, inner.w, 18 * s)
     needed = m.weights_bytes_each + m.kv_bytes_each + m.reserve_bytes_each
     px = bar.w / max(needed, m.capacity_bytes_each)
-    weights, kv = m.weights_bytes_each * px, max(m.kv_bytes_each * px, 1.5 * s if m.kv_bytes_each else 0.0)
+    weights = max(m.weights_bytes_each * px, 2 * s)
+    kv = max(m.kv_bytes_each * px, 1.5 * s if m.kv_bytes_each else 0.0)
     edge = bar.x + m.capacity_bytes_each * px
     reserve = m.reserve_bytes_each * px
     kept_x = edge - reserve if m.fits else bar.x + weights + kv  # what is missing sticks out
@@ -190,23 +191,28 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     longest = plural(m.longest_context_tokens, "token")
     up_to = "up to " if m.sequences > 1 and m.other_kv_bytes != m.own_kv_bytes else ""
     left = ("Missing", size(-free)) if free < 0 else ("Left", size(free))
+    weights_each, kv_each = size(m.weights_bytes_each), size(m.kv_bytes_each)
     lines: list[tuple[str, str, str, str, str]] = [
-        ("Weights", stored_words(result), size(m.weights_bytes_each), "memory.weights", "memory_weights"),
-        ("KV cache", f"{sequences} of {up_to}{longest}", size(m.kv_bytes_each), "memory.kv", "memory_kv"),
+        ("Weights", stored_words(result), weights_each, "memory.weights_each", "memory_weights"),
+        ("KV cache", f"{sequences} of {up_to}{longest}", kv_each, "memory.kv_each", "memory_kv"),
         ("Reserve", f"{percent(RESERVE_SHARE)[:-4]} % for the runtime", size(m.reserve_bytes_each),
-         "memory.reserve", "hatch"),
-        (left[0], "", left[1], "memory.free", "raised" if free >= 0 else "warning"),
+         "memory.reserve_each", "hatch"),
+        (left[0], "", left[1], "memory.free_each", "raised" if free >= 0 else "warning"),
     ]  # fmt: skip
-    if m.free_tokens is not None and free >= 0:
-        also = plural(m.free_sequences or 0, "more sequence")
-        lines.append(("which holds", also, plural(m.free_tokens, "token"), "memory.free_tokens", ""))
+    if m.free_sequences is not None and free >= 0:
+        also = plural(m.free_sequences, "more sequence")
+        if m.free_tokens is None:
+            lines.append(("room for", "", also, "memory.largest_batch", ""))
+        else:
+            lines.append(("room for", also, plural(m.free_tokens, "token"), "memory.free_tokens", ""))
     if m.largest_batch is not None and m.weights_fit:
         lines.append(
             ("Largest batch", "that fits", plural(m.largest_batch, "sequence"), "memory.largest_batch", "")
         )
     fewest = result.fewest_accelerators
     fits_on = "none up to 1,024" if fewest is None else f"{count(fewest)} × {result.accelerator.name}"
-    lines.append(("Fits on", "as few as", fits_on, "memory.fewest", ""))
+    divides = fewest is None or result.model.divides_among(fewest)
+    lines.append(("Fits on", "as few as" if divides else "heads not divided", fits_on, "memory.fewest", ""))
     action = memory_action(result)
     button_h = 30 * s
     foot = card.bottom - 12 * s - (button_h + 8 * s if action is not None else 0.0)
@@ -215,7 +221,7 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     rows = []
     for name, detail, value, key, role in lines:
         middle = y + (pitch - pen.height(13)) / 2
-        bad = key == "memory.free" and free < 0
+        bad = key == "memory.free_each" and free < 0
         x = inner.x + 18 * s
         label = pen.line(x, middle, name, "warning" if bad else "text", 13)
         number = pen.line(

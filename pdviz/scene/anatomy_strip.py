@@ -20,6 +20,8 @@ LEAST_LAYER_PX = 3.0
 """Layers narrower than this are not told apart by a line."""
 
 
+REACH_PX = 5.0
+"""Narrower runs are pointed at by what is within half of this."""
 LEAST_MARK_PX = 1.5
 """Design pixels that what a run keeps is wide at least, however narrow its layers are."""
 
@@ -70,12 +72,17 @@ class Strip(msgspec.Struct, frozen=True):
         """(run, layer of the model from 0 on) at a point of the weights or of the lane below them."""
         if not (self.area.y <= y < self.area.bottom or self.lane.y <= y < self.lane.bottom):
             return None
-        before = 0
+        before, found, nearest = 0, None, REACH_PX / 2
         for column in self.columns:
-            if column.x <= x < column.right:
-                return column.run, before + min(int((x - column.x) / column.layer_w), column.count - 1)
+            number = before + min(max(int((x - column.x) / column.layer_w), 0), column.count - 1)
+            away = abs(x - (column.x + column.right) / 2)
+            if column.right - column.x < REACH_PX:  # a hairline is taken by what is near it
+                if away < nearest:
+                    found, nearest = (column.run, number), away
+            elif column.x <= x < column.right and found is None:
+                found = column.run, number
             before += column.count
-        return None
+        return found
 
 
 def _sum(items: tuple[Item, ...]) -> float:
@@ -194,8 +201,12 @@ class _Builder:
         """Title at the left, at the right what the colours are as far as there is room."""
         s, pen, card = self.pen.scale, self.pen, self.card
         title = pen.line(card.x + 16 * s, card.y + 13 * s, "All weights: area = bytes", "text", 15.5, True)
-        drawn = {ROLES[part] for part in self.parts.totals()}
+        parts = self.parts.totals()
+        drawn = {ROLES[part] for part in parts}
         entries = {(role, True): words for role, words in _LEGEND.items() if role in drawn}
+        if "recurrent" in parts:
+            mixers = "attention, recurrent" if "attention" in parts else "recurrent"
+            entries[("part_mixer", True)] = mixers
         if any(not piece.is_read for piece in self.pieces):
             entries[("part_expert", False)] = f"not read for {plural(self.result.streams, 'token')}"
         boxes, texts, x = [], [title], card.right - 16 * s
@@ -236,7 +247,8 @@ class _Builder:
         s, pen = self.pen.scale, self.pen
         whole = sum(run.count * run.kv_bytes(self.context) for run in self.parts.runs)
         tokens = plural(self.context, "token")
-        title = f"KV cache of one sequence of {tokens}: {size(whole)}"
+        grows = any(run.cache_bytes for run in self.parts.runs)
+        title = f"{'KV cache' if grows else 'State'} of one sequence of {tokens}: {size(whole)}"
         kinds = {run.kv_bytes(self.context) for run in self.parts.runs}
         each = (
             f"{size(self.most_kept)} a layer" if len(kinds) == 1 else f"up to {size(self.most_kept)} a layer"
@@ -244,7 +256,8 @@ class _Builder:
         states = any(run.state_bytes for run in self.parts.runs)
         y = self.lane.y - 21 * s
         head = pen.line(self.area.x, y, title, "text", 12.5, True)
-        more = f"{each}{', pale: a state that does not grow' if states else ''}"
+        what = "it does not grow" if not grows else "pale: a state that does not grow"
+        more = f"{each}, {what}" if states else each
         room = self.area.right - head.box.right - 12 * s
         words = pen.fitted(more, room, 12.5)
         return [head, pen.line(self.area.right, y, words, "muted", 12.5, False, "right")] if words else [head]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os.path
+import re
 
 import msgspec
 
-from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.evaluation import Result
 from pdviz.scenario import Scenario
 from pdviz.units import count, duration, percent, plural, significant
@@ -70,12 +71,36 @@ def short_name(name: str) -> str:
     return os.path.basename(folder) if file.lower() == "config.json" and os.path.basename(folder) else file
 
 
-def scenario_words(scenario: Scenario) -> str:
-    """The scenario in one line of words, for titles and captions."""
-    s = scenario
+_HASH = re.compile(r"[0-9a-f]{32,64}")
+
+
+def model_name(result: Result) -> str:
+    """The model as the catalogue calls it; of a file the name that a GGUF gives, else the file's own."""
+    path, name = result.scenario.model, result.architecture.name
+    short = short_name(path)
+    if short == path:
+        return path
+    says_itself = result.architecture.census is not None and name != os.path.splitext(short)[0]
+    return name if says_itself or _HASH.fullmatch(short) else short
+
+
+def accelerator_name(result: Result) -> str:
+    """The accelerator's name, a file's too."""
+    return result.accelerator.name
+
+
+def scenario_words(of: Scenario | Result) -> str:
+    """A scenario in one line of words, for titles and captions; a result knows its files' own names."""
+    if isinstance(of, Result):
+        s, model, accelerator = of.scenario, model_name(of), accelerator_name(of)
+    else:
+        s, model, accelerator = of, short_name(of.model), short_name(of.accelerator)
     weights, kv = DTYPES[s.weights_dtype].title, DTYPES[s.kv_dtype].title
-    formats = weights if weights == kv else f"{weights} weights, {kv} KV"
-    words = [f"{short_name(s.model)} {formats}", f"{s.accelerators} × {short_name(s.accelerator)}"]
+    if s.weights_dtype == PUBLISHED:
+        formats = f", published weights, {kv} KV"
+    else:
+        formats = f" {weights}" if weights == kv else f", {weights} weights, {kv} KV"
+    words = [f"{model}{formats}", f"{s.accelerators} × {accelerator}"]
     cached = f" ({count(s.cached_tokens)} cached)" if s.cached_tokens else ""
     words.append(f"{count(s.prompt_tokens)}{cached} → {plural(s.output_tokens, 'token')}")
     if s.others:

@@ -80,7 +80,7 @@ def _fitting(result: Result) -> int | None:
     own = result.model.stored_kv_bytes(context, scenario.accelerators)
     elsewhere = scenario.others_context_tokens
     other = own if elsewhere is None else result.model.stored_kv_bytes(elsewhere, scenario.accelerators)
-    room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes - own
+    room = memory.room_bytes - own
     if room < 0:
         return 0
     return 1 + int(room / other) if other > 0 else None

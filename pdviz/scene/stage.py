@@ -53,7 +53,9 @@ def build_stage(
     result: Result, window: Window, width: float, height: float, scale: float, measure: MeasureText
 ) -> Stage:
     """The stage for ``result`` with ``window`` in view, in a card of ``width`` x ``height``."""
-    layout = stage_layout(width, height, scale)
+    machine = result.machine
+    ceiling = max(machine.compute_efficiency, machine.bandwidth_efficiency)
+    layout = stage_layout(width, height, scale, ceiling)
     request = result.request
     axis = TimeAxis(window.start_s, window.end_s, layout.plot.x, layout.plot.w)
     whole = TimeAxis(0.0, request.e2e_s, layout.overview.x, layout.overview.w)
@@ -80,7 +82,7 @@ def build_stage(
         ghosts=builder.ghosts(blocks),
         overview=bands(request, whole, layout.overview.inset(0, 4 * scale)),
         view=Box(view_left, layout.overview.y, view_right - view_left, layout.overview.h),
-        lanes=lanes(request, result.machine, axis, layout),
+        lanes=lanes(request, machine, axis, layout),
         dimensions=tuple(builder.dimensions),
         texts=tuple(builder.texts),
         inside=inside,

@@ -14,8 +14,10 @@ from pdviz.scene.stage_parts import Block, Dimension, Lane, MeasureText, StageLa
 from pdviz.units import count, duration, plural
 
 LEAST_BLOCK_PX = 3.0
-LEAST_GHOST_PX, LOW_GHOST_PX, LOW_PX = 12.0, 60.0, 18.0
-"""Design pixels: how wide a pass is whose speed of light is worth drawing, and one lower than the third."""
+LEAST_GHOST_PX, DECODE_GHOST_PX = 12.0, 60.0
+"""Design pixels: how wide prefill and a decode pass are where their speed of light is worth drawing."""
+LOW_PX = 18.0
+"""Design pixels: lower passes have no room for an outline."""
 LANE_SAMPLES = 48
 
 
@@ -110,7 +112,7 @@ class StageBuilder:
             return ()
         ideal, found = self.result.speed_of_light, []
         for block in blocks:
-            least = LOW_GHOST_PX if block.box.h < LOW_PX * self.scale else LEAST_GHOST_PX
+            least = LEAST_GHOST_PX if block.first == 0 else DECODE_GHOST_PX
             if block.passes > 1 or block.box.w < least * self.scale:
                 continue
             start_s = self.request.pass_start_s(block.first)

@@ -94,8 +94,12 @@ class Stage(msgspec.Struct, frozen=True):
     is_marked: bool
 
 
-def stage_layout(width: float, height: float, scale: float) -> StageLayout:
-    """Rows of the stage in a card of that size."""
+LANE_GAP, HIGH_LANE_GAP = 19.0, 27.0
+"""Design pixels above a lane: more where its ceiling, and so its name, is near the top."""
+
+
+def stage_layout(width: float, height: float, scale: float, ceiling: float = 0.0) -> StageLayout:
+    """Rows of the stage in a card of that size; ``ceiling`` is the higher of what lanes can reach."""
     pad, gutter = 18 * scale, 74 * scale
     left, inner = pad + gutter, max(width - 2 * pad - gutter, 10.0)
     y = 12 * scale
@@ -107,7 +111,7 @@ def stage_layout(width: float, height: float, scale: float) -> StageLayout:
     bottom = height - 6 * scale
     axis_row = Box(left, bottom - 24 * scale, inner, 24 * scale)
     lane_height = max(29 * scale, 0.095 * height)
-    lane_gap = 19 * scale
+    lane_gap = (HIGH_LANE_GAP if ceiling > 0.85 else LANE_GAP) * scale
     bandwidth = Box(left, axis_row.y - 4 * scale - lane_height, inner, lane_height)
     compute = Box(left, bandwidth.y - lane_gap - lane_height, inner, lane_height)
     plot = Box(left, measures.bottom, inner, max(compute.y - lane_gap - measures.bottom, 10.0))

@@ -14,6 +14,7 @@ from pdviz.scene.theme import Theme
 from pdviz.widgets.figures_view import paint_figure
 from pdviz.widgets.paint import (
     NO_BRUSH,
+    NO_PEN,
     draw_card,
     draw_dimension,
     draw_lines,
@@ -28,19 +29,30 @@ UNREAD_OPACITY = 0.32
 FIXED_OPACITY = 0.45
 
 
+def _fill(p: QPainter, boxes: list[Box], code: str, opacity: float) -> None:
+    """Many rectangles of one colour."""
+    if boxes:
+        p.setPen(NO_PEN)
+        p.setBrush(colour(code, opacity))
+        p.drawRects([rect(box) for box in boxes])
+
+
 def paint_strip(p: QPainter, strip: Strip, chosen: int, theme: Theme, scale: float) -> None:
     """The weights and the lane below them, the chosen run in a frame."""
     s = scale
     draw_card(p, strip.card, theme, s)
+    fills: dict[tuple[str, bool], list[Box]] = {}
     for piece in strip.pieces:
         box = Box(piece.box.x, piece.box.y, max(piece.box.w, 1.0), piece.box.h)
-        p.fillRect(rect(box), colour(getattr(theme, piece.role), 1.0 if piece.is_read else UNREAD_OPACITY))
+        fills.setdefault((piece.role, piece.is_read), []).append(box)
+    for (role, is_read), boxes in fills.items():
+        _fill(p, boxes, getattr(theme, role), 1.0 if is_read else UNREAD_OPACITY)
     area, lane = strip.area, strip.lane
     draw_lines(p, [QLineF(x, area.y, x, area.bottom) for x in strip.separators], theme.surface, 1.0)
     if strip.kept:
         draw_lines(p, [QLineF(lane.x, lane.bottom, lane.right, lane.bottom)], theme.line, 1.0)
-    for kept in strip.kept:
-        p.fillRect(rect(kept.box), colour(theme.memory_kv, FIXED_OPACITY if kept.is_fixed else 1.0))
+    for is_fixed, opacity in ((True, FIXED_OPACITY), (False, 1.0)):
+        _fill(p, [k.box for k in strip.kept if k.is_fixed == is_fixed], theme.memory_kv, opacity)
     if strip.kept:
         inside = [x for x in strip.separators if strip.columns and strip.columns[0].x <= x]
         draw_lines(p, [QLineF(x, lane.y, x, lane.bottom) for x in inside], theme.surface, 1.0)
@@ -77,9 +89,9 @@ def paint_layer(p: QPainter, layer: LayerDrawing, theme: Theme, scale: float) ->
         ]
     draw_lines(p, lines, theme.muted, 1.2 * s)
     if layer.grid is not None:
-        for number, cell in enumerate(layer.grid.cells):
-            opacity = 1.0 if number < layer.grid.read else UNREAD_OPACITY
-            p.fillRect(rect(cell), colour(theme.part_expert, opacity))
+        cells, read = list(layer.grid.cells), layer.grid.read
+        _fill(p, cells[:read], theme.part_expert, 1.0)
+        _fill(p, cells[read:], theme.part_expert, UNREAD_OPACITY)
     for text in layer.texts:
         draw_scene_text(p, text, theme)
 

@@ -17,6 +17,9 @@ from pdviz.widgets.palette import colour, text_width
 log = logging.getLogger(__name__)
 
 
+CHIP_SIZE = 12.5
+
+
 class PaintedButton(QAbstractButton):
     """The base of painted buttons: themed, focused by Tab only, Space and Enter press it."""
 
@@ -104,8 +107,8 @@ class Chip(PaintedButton):
         p.setBrush(colour(theme.raised if hovered or self.is_on else theme.surface))
         p.drawRoundedRect(box, box.height() / 2, box.height() / 2)
         whole = Box(0, 0, self.width(), self.height())
-        text = elided(self.text(), 12.5 * s, True, self.width() - 6 * s)
-        draw_text(p, whole, text, theme.text if self.is_on else theme.muted, 12.5 * s, True, "center")
+        text = elided(self.text(), CHIP_SIZE * s, True, self.width() - 6 * s)
+        draw_text(p, whole, text, theme.text if self.is_on else theme.muted, CHIP_SIZE * s, True, "center")
 
 
 class IconButton(PaintedButton):

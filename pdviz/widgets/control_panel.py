@@ -11,15 +11,14 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.costmodel.dtypes import DTYPES
-from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.scenario import BY_NAME, PRESETS, Scenario
-from pdviz.scene.figures import short_name
+from pdviz.scene.figures import accelerator_name, model_name
 from pdviz.scene.geometry import Box
 from pdviz.scene.theme import DARK, Theme
 from pdviz.store import ScenarioStore
 from pdviz.units import binary_size, count, parameters, plural, si, significant
-from pdviz.widgets.buttons import Chip, PickerButton
+from pdviz.widgets.buttons import CHIP_SIZE, Chip, PickerButton
 from pdviz.widgets.fields import LogSlider, ValueEdit, attempt
 from pdviz.widgets.memory_view import MemoryView
 from pdviz.widgets.paint import draw_card, draw_text, elided
@@ -79,6 +78,7 @@ class ControlPanel(QWidget):
             field = BY_NAME[name]
             edit = ValueEdit(field.label, self)
             edit.setToolTip(f"{field.help} Type {field.expectation}; K means 1,024.")
+            edit.setAcceptDrops(False)  # a drop is for the window, wherever it falls
             edit.entered.connect(partial(self._typed, name))
             self.edits[name] = edit
             if name in SLIDERS:
@@ -145,38 +145,9 @@ class ControlPanel(QWidget):
 
     def choices(self, name: str) -> tuple[Choice, ...]:
         """What the picker of a field offers."""
-        from pdviz.widgets.choices import Choice
+        from pdviz.widgets.offers import offers
 
-        catalogue = self._store.catalogue
-        if name == "model":
-            return tuple(
-                Choice(m.name, m.name, self._about(m.name, m.note), " ".join(m.aliases))
-                for m in catalogue.models
-            )
-        if name == "accelerator":
-            return tuple(
-                Choice(
-                    a.name,
-                    a.name,
-                    f"{a.memory_bytes / 1e9:,.0f} GB · {si(a.memory_bandwidth_bytes_per_s, 'B/s')} · "
-                    + si(max(a.peak_flops_per_s.get(d, 0.0) for d in ("bf16", "fp16")), "FLOP/s"),
-                    " ".join((a.vendor, *a.aliases)),
-                )
-                for a in catalogue.accelerators
-            )
-        return tuple(Choice(key, DTYPES[key].title, DTYPES[key].note) for key in BY_NAME[name].choices)
-
-    def _about(self, name: str, note: str) -> str:
-        """Size, KV cache of a token and context of a model, and the catalogue's note."""
-        try:
-            model = self._store.catalogue.architecture(name)
-        except InputError:
-            return note
-        context, kv = model.max_context_tokens, DTYPES[self._store.scenario.kv_dtype]
-        token = binary_size(kv.bytes_per_element * model.cache_elements())
-        words = [parameters(model.parameters), f"{token} KV/token"]
-        words += [f"{count(context)} context"] if context is not None else []
-        return " · ".join((*words, note))
+        return offers(name, self._store)
 
     def open_choices(self, name: str) -> None:
         """Opens the list of a picker."""
@@ -201,8 +172,8 @@ class ControlPanel(QWidget):
     def show_result(self, result: Result, names: frozenset[str]) -> None:
         """All controls as ``result`` has them."""
         s = result.scenario
-        self.pickers["model"].show_choice(short_name(s.model))
-        self.pickers["accelerator"].show_choice(short_name(s.accelerator))
+        self.pickers["model"].show_choice(model_name(result))
+        self.pickers["accelerator"].show_choice(accelerator_name(result))
         self.pickers["weights_dtype"].show_choice(DTYPES[s.weights_dtype].title)
         self.pickers["kv_dtype"].show_choice(DTYPES[s.kv_dtype].title)
         self.edits["accelerators"].show_value(f"{s.accelerators} ×", str(s.accelerators))
@@ -337,6 +308,9 @@ class ControlPanel(QWidget):
         gap = 6 * s
         half = (width - gap) / 2
         for number, chip in enumerate(self.chips):
+            title = PRESETS[number].title
+            fits = text_width(title, CHIP_SIZE * s, True) <= half - 8 * s
+            chip.setText(title if fits else title.rpartition(" ")[0])
             row, column = divmod(number, 2)
             chip.place(Box(x + column * (half + gap), y + row * 34 * s, half, 28 * s))
         return y + 34 * s * ((len(self.chips) + 1) // 2)

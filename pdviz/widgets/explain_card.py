@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, QUrl, Signal, Slot
@@ -26,9 +27,11 @@ from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.buttons import Chip
 from pdviz.widgets.paint import draw_card
 from pdviz.widgets.palette import colour, font, qt_palette
+from pdviz.widgets.scroll_bars import dress
 
 WIDTH, MARGIN = 470.0, 16.0
 APART = 8  # between card and figure
+NEAR = 160.0  # no further from its figure, in design pixels, where there is room nearer
 SCHEME = "figure:"
 COPIED = "Copied"
 FLAGS = (
@@ -55,6 +58,13 @@ def placed(size: QSize, box: QRect, area: QRect) -> QPoint:
         if least is None or cost < least:
             best, least = QPoint(x, y), cost
     return best
+
+
+def distance(one: QRect, other: QRect) -> int:
+    """The gap between two rectangles, across or down, whichever is wider; 0 where they touch."""
+    across = max(one.left() - other.right(), other.left() - one.right()) - 1
+    down = max(one.top() - other.bottom(), other.top() - one.bottom()) - 1
+    return max(across, down, 0)
 
 
 class _Writer:
@@ -188,6 +198,7 @@ class ExplainCard(QFrame):
         self.text = _Text(self)
         self.text.setFrameShape(QFrame.Shape.NoFrame)
         self.text.setOpenLinks(False)
+        self.text.setAcceptDrops(False)  # a drop is for the window, wherever it falls
         self.text.setTextInteractionFlags(FLAGS)
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
@@ -243,7 +254,8 @@ class ExplainCard(QFrame):
         where = QRect(anchor.mapTo(window, box.topLeft()), box.size())
         row = QRect(anchor.mapTo(window, QPoint(0, box.top())), QSize(anchor.width(), box.height()))
         at = placed(self.size(), row, area)  # beside the widget, so that its other figures stay in reach
-        if QRect(at, self.size()).intersects(row):
+        there = QRect(at, self.size())
+        if there.intersects(row) or distance(there, where) > NEAR * self.scale:
             at = placed(self.size(), where, area)
         self.move(at)
         self.show()
@@ -260,13 +272,19 @@ class ExplainCard(QFrame):
     def _fit(self, area: QRect) -> None:
         """As high as its text needs, as far as there is room; else it scrolls."""
         width = min(round(WIDTH * self.scale), area.width())
-        self.resize(width, area.height())
-        self._rows.activate()
-        document = self.text.document()
-        document.setTextWidth(self.text.width())
-        spare = self.text.height() - int(document.size().height()) - 2
-        self.resize(width, area.height() - max(spare, 0))
-        self._rows.activate()
+        margins = self._rows.contentsMargins()
+        document = self.text.document().clone()  # the widget's own follows its bars, shown or not
+        document.setTextWidth(width - margins.left() - margins.right())
+        foot = self._foot.sizeHint().height() + margins.top() + margins.bottom()
+        needed = math.ceil(document.size().height()) + 2 + foot
+        scrolls = needed > area.height()
+        policy = Qt.ScrollBarPolicy
+        # said outright: a bar that the last text left behind narrows the next one, which then needs it
+        self.text.setVerticalScrollBarPolicy(
+            policy.ScrollBarAlwaysOn if scrolls else policy.ScrollBarAlwaysOff
+        )
+        self.resize(width, min(needed, area.height()))
+        self._rows.setGeometry(self.rect())  # a layout that is hidden does not follow by itself
 
     def _set_look(self, theme: Theme, scale: float) -> None:
         self.theme, self.scale = theme, scale
@@ -274,6 +292,7 @@ class ExplainCard(QFrame):
         palette.setColor(palette.ColorRole.Base, colour(theme.raised))
         self.setPalette(palette)
         self.text.setPalette(palette)
+        dress(self.text, theme, scale)
         self.text.setFont(font(13 * scale))
         self.text.document().setDefaultFont(font(13 * scale))
         margin = round(MARGIN * scale)

@@ -5,27 +5,28 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QCloseEvent,
     QDragEnterEvent,
+    QDragLeaveEvent,
     QDropEvent,
-    QGuiApplication,
     QKeyEvent,
     QPainter,
     QPaintEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QToolTip, QWidget
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from pdviz.scene.geometry import Box, interface_scale
 from pdviz.scene.theme import DARK, LIGHT, Theme
 from pdviz.settings import Settings
 from pdviz.store import ScenarioStore
 from pdviz.widgets.actions import make_actions
-from pdviz.widgets.control_panel import LEAST_PANEL_HEIGHT, PANEL_WIDTH, ControlPanel
+from pdviz.widgets.control_panel import PANEL_WIDTH, ControlPanel
 from pdviz.widgets.explain_map import explain_window
 from pdviz.widgets.palette import colour, font, qt_palette, system_is_dark
+from pdviz.widgets.panel_area import PanelArea
 from pdviz.widgets.player import Player
 from pdviz.widgets.request_view import RequestView
 from pdviz.widgets.sharing import Sharing
@@ -33,6 +34,7 @@ from pdviz.widgets.toast import Toast
 from pdviz.widgets.top_bar import TOP_HEIGHT, VIEWS, TopBar
 from pdviz.widgets.transport import TRANSPORT_HEIGHT, Transport
 from pdviz.widgets.views import make_view
+from pdviz.widgets.window_place import place_window
 
 LEAST_WIDTH, LEAST_HEIGHT = 800, 450  # a 1080p screen at 200 % has 960 x 540
 TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
@@ -64,18 +66,14 @@ class MainWindow(QWidget):
         self.sharing = Sharing(store, self, settings.recent)
         self.top = TopBar(self)
         self.panel = ControlPanel(store)
-        self.panel_area = QScrollArea(self)
-        self.panel_area.setFrameShape(QFrame.Shape.NoFrame)
-        self.panel_area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.panel_area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.panel_area.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAsNeeded)
-        self.panel_area.setWidget(self.panel)
+        self.panel_area = PanelArea(self.panel, self)
         self.request = RequestView(store.result, self)
         self.views: dict[str, Any] = {"request": self.request}
         self.view = "request"
         self.transport = Transport(self.player, self)
         self.toast = Toast(self)
         self.help: Any = None
+        self.drop_cue: Any = None
         self.actions_by_id = make_actions(self)
         self._bind()
         self._speaker = QTimer(self)
@@ -95,6 +93,7 @@ class MainWindow(QWidget):
         self.panel.preset_chosen.connect(self._want_fresh)
         self.sharing.told.connect(self.toast.inform)
         self.sharing.failed.connect(self.complain)
+        self.sharing.warned.connect(partial(self.toast.tell, stays=True))
         self.player.moved.connect(self._show_time)
         self.player.rate_changed.connect(self.request.stage.suit_rate)
         self.request.seeked.connect(self.player.seek)
@@ -238,12 +237,12 @@ class MainWindow(QWidget):
         for part, box in boxes:
             x, y = round(box.x), round(box.y)
             part.setGeometry(x, y, round(box.right) - x, round(box.bottom) - y)
-        high = max(self.panel_area.height(), round(LEAST_PANEL_HEIGHT * s))
-        bar = self.panel_area.verticalScrollBar().sizeHint().width() if high > self.panel_area.height() else 0
-        self.panel.resize(self.panel_area.width() - bar, high)
+        self.panel_area.fit(self.theme, s)
         self.toast.lay_out()
         if self.help is not None:
             self.help.setGeometry(self.rect())
+        if self.drop_cue is not None:
+            self.drop_cue.setGeometry(self.rect())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as p:
@@ -253,23 +252,7 @@ class MainWindow(QWidget):
 
     def restore_geometry(self) -> None:
         """Size and place as remembered, held on a screen that exists; else a good first size."""
-        screen = QGuiApplication.primaryScreen().availableGeometry()
-        kept = self._settings.window
-        if kept is not None:
-            x, y, w, h = kept
-            here = QGuiApplication.screenAt(QPoint(x + w // 2, y + 20))
-            screen = here.availableGeometry() if here is not None else screen
-            w, h = min(w, screen.width()), min(h, screen.height())
-            x = min(max(x, screen.left()), screen.right() - w + 1)
-            y = min(max(y, screen.top()), screen.bottom() - h + 1)
-            self.setGeometry(x, y, w, h)
-        else:
-            wide, high = screen.width(), screen.height()
-            w = round(max(min(max(1600, 0.72 * wide), 0.92 * wide), LEAST_WIDTH))
-            h = round(max(min(max(940, 0.76 * high), 0.9 * high), LEAST_HEIGHT))
-            self.resize(w, h)
-        if self._settings.maximised:
-            self.setWindowState(Qt.WindowState.WindowMaximized)
+        place_window(self, self._settings, LEAST_WIDTH, LEAST_HEIGHT)
 
     def toggle_full_screen(self) -> None:
         """Full screen and back."""
@@ -327,15 +310,29 @@ class MainWindow(QWidget):
         self.toast.inform("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if event.mimeData().hasUrls() or event.mimeData().hasText():
-            event.acceptProposedAction()
+        from pdviz.widgets.drop_cue import welcome
+
+        welcome(self, event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._end_drag()
+
+    def _end_drag(self) -> bool:
+        """Takes the cue for a drop away; False where there is none."""
+        was_shown = self.drop_cue is not None and bool(self.drop_cue.isVisible())
+        if was_shown:
+            self.drop_cue.hide()
+        return was_shown
 
     def dropEvent(self, event: QDropEvent) -> None:
+        self._end_drag()
         if self.sharing.open_mime(event.mimeData()):
             event.acceptProposedAction()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
+            if self._end_drag():
+                return
             if self.toast.isVisible():
                 self.toast.dismiss()
             elif self.isFullScreen():
@@ -385,6 +382,7 @@ class MainWindow(QWidget):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self.player.set_playing(False)
+        self.explainer.close()
         self.toast.dismiss()
         self._speaker.stop()
         self.closing.emit(self.current_settings())

@@ -43,7 +43,7 @@ def paint_memory(p: QPainter, box: Box, result: Result, theme: Theme, scale: flo
     bar = Box(box.x, head.bottom + 4 * scale, box.w, 11 * scale)
     draw_round_box(p, bar, theme.raised, 3 * scale)
     total = max(memory.capacity_bytes, memory.used_bytes + memory.reserve_bytes)
-    weights = bar.w * memory.weights_bytes / total
+    weights = max(bar.w * memory.weights_bytes / total, 2 * scale)
     kv = max(bar.w * memory.kv_bytes / total, min(2 * scale, bar.w - weights))
     reserve = bar.w * memory.reserve_bytes / total
     p.fillRect(rect(Box(bar.x, bar.y, weights, bar.h)), colour(theme.memory_weights))

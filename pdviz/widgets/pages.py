@@ -43,12 +43,12 @@ def paint_page(
 ) -> None:
     """The page of a view: a head with scenario and memory, then the view."""
     s = page_type_scale(width, height)
-    margin, head = 24 * s, 86 * s
+    margin, head = 24 * s, (80 if view == "anatomy" else 96) * s
     p.fillRect(rect(Box(0, 0, width, height)), colour(theme.window))
     memory = Box(width - margin - 300 * s, 12 * s, 300 * s, 72 * s)
     room = memory.x - margin - 30 * s
     draw_text(p, Box(margin, 16 * s, room, 28 * s), TITLES[view], theme.text, 20 * s, True)
-    words = elided(scenario_words(result.scenario), 15 * s, False, room)
+    words = elided(scenario_words(result), 15 * s, False, room)
     draw_text(p, Box(margin, 46 * s, room, 22 * s), words, theme.muted, 15 * s)
     if view != "anatomy":  # which has a card of its own for it
         paint_memory(p, memory, result, theme, s)

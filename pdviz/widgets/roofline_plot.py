@@ -104,6 +104,7 @@ class RooflinePlot(pg.GraphicsView):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
         self.viewport().setMouseTracking(True)
+        self.setAcceptDrops(False)  # a drop is for the window, wherever it falls
         self.theme: Theme = DARK
         self.scale_factor = 1.0
         self.chart: Chart | None = None

@@ -33,6 +33,7 @@ from pdviz.units import percent
 from pdviz.widgets.fields import by_keyboard
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, rect
 from pdviz.widgets.palette import colour, qt_palette, text_width
+from pdviz.widgets.scroll_bars import dress
 from pdviz.widgets.shapes_paint import paint_entry, paint_shapes, paint_shapes_page, paint_sweep, sweep_front
 from pdviz.widgets.view import PaintedView, rectangles
 
@@ -172,6 +173,7 @@ class MatrixList(QListWidget):
                 words = f"{entry.title}, {entry.detail}, {percent(entry.share)} of the model"
                 if item.text() != words:
                     item.setText(words)
+        dress(self, theme, scale)
         if (theme, scale, pitch) != look:
             self.pitch = pitch
             self.scheduleDelayedItemsLayout()

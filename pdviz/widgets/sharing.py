@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QObject, Signal
+from PySide6.QtCore import QMimeData, QObject, QUrl, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
 from pdviz.errors import InputError
-from pdviz.evaluation import as_stored, with_names
+from pdviz.evaluation import Result, as_stored, with_names
+from pdviz.files import full_path, is_file_name
 from pdviz.scenario import Scenario, edit, to_line
 from pdviz.scene.theme import Theme
 from pdviz.settings import RECENT_LIMIT
@@ -18,19 +19,43 @@ from pdviz.store import ScenarioStore
 
 PAGE = (1920, 1080)
 PICTURE_FILTER = "Pictures (*.png *.svg *.pdf)"
-OPEN_FILTER = "Scenarios and pictures (*.toml *.png *.svg *.txt);;All files (*)"
+OPEN_FILTER = (
+    "All that can be opened (*.json *.gguf *.toml *.txt *.png *.svg);;"
+    "Models (*.json *.gguf);;Accelerators and scenarios (*.toml *.txt);;Pictures (*.png *.svg);;All files (*)"
+)
+
+
+def path_in(text: str) -> str | None:
+    """The path that a pasted text is, plain, quoted or as a file: address; None where it is none."""
+    line = text.strip()
+    if len(line.splitlines()) != 1:
+        return None
+    if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'":
+        line = line[1:-1].strip()
+    if line.lower().startswith("file:"):
+        return QUrl(line).toLocalFile() or None
+    if not is_file_name(line):
+        return None
+    path = full_path(line)
+    return None if "=" in line and not os.path.exists(path) else path
 
 
 class Sharing(QObject):
-    """Copies, saves and opens. ``told(sentence)`` says what was done, ``failed(sentence)`` why not."""
+    """Copies, saves and opens. ``told(sentence)`` says what was done, ``failed(sentence)`` why not.
+
+    ``warned(sentence)``: a file that is open cannot be read any more; said once.
+    """
 
     told = Signal(str)
     failed = Signal(str)
+    warned = Signal(str)
 
     def __init__(self, store: ScenarioStore, window: QWidget, recent: tuple[str, ...]) -> None:
         super().__init__(window)
         self._store, self._window = store, window
         self.recent = recent
+        self._stale: frozenset[str] = frozenset()
+        store.changed.connect(self._watch_files)
 
     def remember(self, scenario: Scenario) -> None:
         """Puts a scenario first in the list of recent ones."""
@@ -108,26 +133,29 @@ class Sharing(QObject):
         """Asks for a file and opens it."""
         from PySide6.QtWidgets import QFileDialog
 
-        path, _ = QFileDialog.getOpenFileName(self._window, "Open a scenario", "", OPEN_FILTER)
+        path, _ = QFileDialog.getOpenFileName(self._window, "Open", "", OPEN_FILTER)
         if path:
             self.open_file(path)
 
     def open_file(self, path: str) -> None:
-        """A scenario file or a picture that carries one."""
-        from pdviz.share import read_file
+        """A scenario, a picture that carries one, a model (its folder too) or an accelerator."""
+        from pdviz.share import meant_file, read_file
 
+        name = os.path.basename(os.path.normpath(path))
         try:
-            if self._open_own(path):
+            path = meant_file(path)
+            if self._open_own(path, name):
                 return
             fields, words = read_file(path)
             self._put(edit(Scenario(), **fields))
         except InputError as error:
-            name = os.path.basename(path)
-            self.failed.emit(f"{error}." if str(error).startswith(name) else f"{name}: {error}.")
+            said = str(error).removeprefix(os.path.dirname(path) + os.sep)
+            names = (name, os.path.basename(path))
+            self.failed.emit(f"{said}." if said.startswith(names) else f"{name}: {said}.")
             return
         self.told.emit(f"{words}.")
 
-    def _open_own(self, path: str) -> bool:
+    def _open_own(self, path: str, name: str) -> bool:
         """A model's or an accelerator's file: it takes that place in the present scenario."""
         from pdviz.own_files import field_of
 
@@ -138,17 +166,39 @@ class Sharing(QObject):
             return False
         changed = edit(self._store.scenario, **{field: path})
         named = with_names(changed, self._store.catalogue)
+        stale = self._store.catalogue.stale(getattr(named, field))
+        if stale is not None:
+            raise InputError(stale)
         if field == "model":
             named = as_stored(named, self._store.catalogue)
         self._store.put(named)
         self.remember(named)
-        self.told.emit(f"{os.path.basename(path)}: opened as the {field}.")
+        self.told.emit(f"{name}: opened as the {field}.")
         return True
 
+    @Slot(object, object)
+    def _watch_files(self, result: Result, names: object) -> None:
+        """Tells which files of the scenario cannot be read any more, each once."""
+        stale = {}
+        for path in (result.scenario.model, result.scenario.accelerator):
+            reason = self._store.catalogue.stale(path)
+            if reason is not None:
+                stale[path] = reason
+        for path, reason in stale.items():
+            if path not in self._stale:
+                name = os.path.basename(path)
+                why = "the file has gone" if not os.path.exists(path) else reason.rpartition(f"{name}: ")[2]
+                self.warned.emit(f"{name}: {why}; what was read of it is used on.")
+        self._stale = frozenset(stale)
+
     def open_text(self, text: str) -> None:
-        """A scenario in a text, as pasted or dropped."""
+        """A scenario in a text, or the path of a file, as pasted or dropped."""
         from pdviz.share import read_text
 
+        path = path_in(text)
+        if path is not None:
+            self.open_file(path)
+            return
         try:
             self._put(read_text(text))
         except InputError as error:

@@ -115,6 +115,11 @@ class TopBar(QWidget):
         for key, tab in self.tabs.items():
             tab.show_on(key == view)
 
+    @property
+    def words(self) -> str:
+        """The scenario as the bar says it, as far as there is room."""
+        return self._words
+
     def show_result(self, result: Result, can_undo: bool, can_redo: bool) -> None:
         self.undo.setEnabled(can_undo)
         self.redo.setEnabled(can_redo)
@@ -127,7 +132,7 @@ class TopBar(QWidget):
             long = f"Textbook: kernels reach {of_peak} of peak, {of_bandwidth} of bandwidth"
             short = f"Textbook {of_peak}, {of_bandwidth}"
         self.assumptions.show_words(long, short)
-        words = scenario_words(s)
+        words = scenario_words(result)
         if words != self._words:
             self._words = words
             self.update()

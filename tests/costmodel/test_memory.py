@@ -174,3 +174,57 @@ def test_that_what_fits_fits_with_all_that_is_said_to_fit(
     assert not request_memory(model, capacity * (1 - 1e-12), others=batch, **request).fits
     if memory.fits:
         assert memory.free_sequences == pytest.approx(batch - 1 - others, abs=1)
+
+
+# --- experts are placed whole
+
+
+def test_that_the_fullest_of_eight_accelerators_holds_8_of_60_experts() -> None:
+    from costmodel_shapes import grouped, mlp, stack
+
+    from pdviz.costmodel.architecture import Experts, Layer, Matrix, Run
+
+    experts = Experts(60, 4, mlp(512, 256), router=(Matrix("router", 512, 60),))
+    model = textbook(stack("sixty", 512, 1000, Run(3, Layer(grouped(512, 8, 8, 64), experts, 1024))))
+    routed = 2 * 3 * 60 * sum(m.weights for m in mlp(512, 256))
+    rest = model.stored_weights_bytes - routed
+    memory = request_memory(model, 8 * 1e9, prompt_tokens=10, output_tokens=2, accelerators=8)
+    assert model.fullest_weights_bytes(8) == pytest.approx(rest / 8 + routed * 8 / 60)
+    assert memory.weights_bytes_each == pytest.approx(rest / 8 + routed * 8 / 60, abs=1)
+    assert memory.uneven_bytes == pytest.approx(8 * routed * (8 / 60 - 1 / 8))
+    parts = memory.weights_bytes_each + memory.kv_bytes_each + memory.reserve_bytes_each
+    assert parts + memory.free_bytes_each == pytest.approx(1e9, abs=2)
+    even = request_memory(model, 4 * 1e9, prompt_tokens=10, output_tokens=2, accelerators=4)
+    assert even.uneven_bytes == pytest.approx(0, abs=1e-3)
+    assert model.fullest_weights_bytes(120) == pytest.approx(model.stored_weights_bytes / 120)
+
+
+@given(models, st.integers(1, 300))
+def test_that_no_accelerator_holds_less_than_an_equal_share_nor_more_than_all(
+    model: ModelCost, accelerators: int
+) -> None:
+    fullest, whole = model.fullest_weights_bytes(accelerators), model.stored_weights_bytes
+    assert whole / accelerators * (1 - 1e-12) <= fullest <= whole * (1 + 1e-12)
+
+
+def test_that_671_billion_parameters_in_8_bit_do_not_fit_on_five_of_141_gb() -> None:
+    model = textbook(deepseek_v3(), "fp8")
+    memory = request_memory(model, 5 * 150.75e9, prompt_tokens=10, output_tokens=2, accelerators=5)
+    assert memory.weights_bytes + memory.reserve_bytes < memory.capacity_bytes
+    assert model.fullest_weights_bytes(5) > 52 / 256 * 650e9  # 52 of 256 experts
+    assert not memory.weights_fit
+
+
+def test_that_counts_among_which_heads_divide_are_offered_first() -> None:
+    from costmodel_shapes import grouped, mlp, stack
+
+    from pdviz.costmodel.architecture import FeedForward, Layer, Run
+
+    layer = Layer(grouped(4096, 28, 4, 128), FeedForward(mlp(4096, 16384)), 8192)
+    model = textbook(stack("twenty-eight heads", 4096, 1000, Run(32, layer)))
+    request = {"prompt_tokens": 10, "output_tokens": 2}
+    assert model.divides_among(4)
+    assert not model.divides_among(8)
+    each = model.stored_weights_bytes / 0.85
+    assert fewest_accelerators(model, each / 4, **request) == 4
+    assert fewest_accelerators(model, each / 8, **request) == 8

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, Qt
@@ -11,7 +13,10 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.catalogue import default_catalogue
 from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.choices import KEY, SEARCH_FROM, Choice, ChoicePopup, matching
+from pdviz.widgets.choices import DETAIL, KEY, SEARCH_FROM, Choice, ChoicePopup, Row, matching
+from pdviz.widgets.main_window import MainWindow
+from pdviz.widgets.palette import colour
+from pdviz.widgets.scroll_bars import bar_width
 
 Key = Qt.Key
 FEW = tuple(Choice(name, name.upper()) for name in ("bf16", "fp8", "int4"))
@@ -92,6 +97,46 @@ def test_that_titles_come_before_other_words_and_nothing_hides_everything() -> N
     assert [choice.key for choice in matching(choices, "llama")] == ["b", "a"]
     assert matching(choices, "") == list(choices)
     assert matching(choices, "llama third") == []
+
+
+@pytest.mark.parametrize(
+    ("search", "some", "none"),
+    [
+        ("mla", {"DeepSeek V3", "DeepSeek R1", "Kimi K2", "GLM-4.7 Flash 30B-A3B"}, {"Llama 3.1 8B"}),
+        ("latent", {"DeepSeek R1", "Kimi K2.5"}, {"Qwen3 8B"}),
+        ("moe", {"Mixtral 8x7B", "DeepSeek V3", "gpt-oss 20B", "Qwen3.5 35B-A3B"}, {"Llama 3.1 8B"}),
+        ("mixture", {"DeepSeek V3", "Jamba v0.1 52B"}, {"Mamba 2.8B"}),
+        ("mixture-of-experts", {"Kimi K2.5"}, {"Phi-4 14B"}),
+        (
+            "hybrid",
+            {"Jamba v0.1 52B", "Qwen3.5 27B", "Nemotron 3 Nano 30B-A3B"},
+            {"Mamba 2.8B", "Gemma 2 2B"},
+        ),
+        ("state space", {"Mamba 2.8B", "Jamba v0.1 52B"}, {"Llama 3.1 8B"}),
+        ("mamba", {"Mamba 2.8B", "Jamba v0.1 52B", "Nemotron 3 Nano 30B-A3B"}, {"Qwen3.5 27B"}),
+        ("linear attention", {"Qwen3.5 27B"}, {"Llama 3.1 8B"}),
+        ("sliding", {"Gemma 2 2B", "Mistral 7B v0.1", "gpt-oss 20B"}, {"Llama 3.1 8B"}),
+        ("sliding window", {"Phi-4 mini 3.8B"}, {"Llama 4 Scout 17B-16E"}),
+        ("gqa", {"Llama 3.1 8B"}, {"Llama 2 7B", "DeepSeek V3", "Falcon 7B"}),
+        ("multi-query", {"Falcon 7B"}, {"Llama 3.1 8B"}),
+        ("alibaba", {"Qwen3 8B"}, {"Llama 3.1 8B"}),
+        ("zhipu", {"GLM-4.5 355B"}, {"Qwen3 8B"}),
+        ("mistral ai", {"Mixtral 8x7B"}, {"Qwen3 8B"}),
+    ],
+)
+def test_that_models_are_found_by_how_they_are_built_and_who_makes_them(
+    window: MainWindow, search: str, some: set[str], none: set[str]
+) -> None:
+    found = {choice.key for choice in matching(window.panel.choices("model"), search)}
+    assert some <= found
+    assert not none & found
+
+
+@pytest.mark.parametrize(("search", "name"), [("amd", "MI300X"), ("nvidia", "H100 SXM"), ("google", "TPU")])
+def test_that_accelerators_are_found_by_their_makers(window: MainWindow, search: str, name: str) -> None:
+    found = matching(window.panel.choices("accelerator"), search)
+    assert any(name in choice.key for choice in found)
+    assert len(found) < len(window.panel.choices("accelerator"))
 
 
 # --- the popup -----------------------------------------------------------------------------------
@@ -235,3 +280,94 @@ def test_that_rows_are_painted_in_the_theme(qtbot: QtBot) -> None:
         assert looks[-1].pixelColor(3, looks[-1].height() - 3).lightness() < 128 or not theme.is_dark
         popup.close()
     assert looks[0] != looks[1]
+
+
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1920, 1080), (900, 520)])
+@pytest.mark.parametrize("field", ["model", "accelerator", "weights_dtype"])
+def test_that_every_word_of_every_row_can_be_read(
+    open_window: Callable[..., MainWindow], field: str, width: int, height: int
+) -> None:
+    window = open_window(width=width, height=height)
+    window.panel.open_choices(field)
+    popup = window.panel.findChild(ChoicePopup)
+    assert popup is not None
+    row = popup.list.itemDelegate()
+    assert isinstance(row, Row)
+    for number in range(popup.list.count()):
+        item = popup.list.item(number)
+        detail = str(item.data(DETAIL))
+        assert " ".join(row.lines(detail)) == detail
+        assert popup.list.visualItemRect(item).height() == row.height(detail)
+    assert row.room + 24 * window.scale <= popup.list.viewport().width()
+    popup.close()
+
+
+def test_that_few_hits_make_a_low_list_and_all_of_them_the_first_one(
+    opened: Callable[..., Opened], qtbot: QtBot
+) -> None:
+    held = opened(models(), "Phi-4 14B")
+    before = held.popup.geometry()
+    qtbot.keyClicks(held.popup.search, "bloom")
+    assert held.rows() == ["BLOOM 176B"]
+    after = held.popup.geometry()
+    assert after.topLeft() == before.topLeft()
+    assert after.width() == before.width()
+    assert after.height() < 120
+    rect = held.popup.list.visualItemRect(held.popup.list.item(0))
+    assert abs(held.popup.list.viewport().height() - rect.height()) <= 1
+    assert held.popup.list.verticalScrollBar().maximum() == 0
+    held.popup.search.clear()
+    assert held.popup.geometry() == before
+
+
+def test_that_a_list_above_its_button_stays_at_it_while_it_is_searched(qtbot: QtBot) -> None:
+    area = QApplication.primaryScreen().availableGeometry()
+    button = QWidget()
+    qtbot.addWidget(button)
+    button.setGeometry(area.left() + 20, area.bottom() - 40, 200, 30)
+    button.show()
+    popup = ChoicePopup(models(), "Phi-4 14B", DARK, 1.0, button)
+    popup.open_below(button)
+    bottom = popup.geometry().bottom()
+    assert bottom < button.mapToGlobal(QPoint(0, 0)).y()
+    qtbot.keyClicks(popup.search, "bloom")
+    assert popup.geometry().bottom() == bottom
+    popup.close()
+
+
+@pytest.mark.parametrize("scale", [0.8, 1.0, 2.0])
+def test_that_bars_are_thin_and_without_arrows(qtbot: QtBot, scale: float) -> None:
+    for theme in (DARK, LIGHT):
+        button = QWidget()
+        qtbot.addWidget(button)
+        button.resize(200, 30)
+        button.show()
+        popup = ChoicePopup(models(), "Llama 3.1 8B", theme, scale, button)
+        popup.open_below(button)
+        bar = popup.list.verticalScrollBar()
+        assert bar.isVisible()
+        assert bar.width() == bar_width(scale)
+        image = bar.grab().toImage()
+        middle = bar.width() // 2
+        assert image.pixelColor(middle, round(8 * scale)) == colour(theme.faint), "the handle, no arrow"
+        assert image.pixelColor(middle, image.height() - 4) != colour(theme.faint)
+        popup.close()
+
+
+def test_that_an_open_file_comes_first_and_is_the_present_choice(window: MainWindow, tmp_path: Path) -> None:
+    config = {**default_catalogue().model("Llama 3.1 8B").config, "num_hidden_layers": 7}
+    (tmp_path / "mine.json").write_text(json.dumps(config), encoding="utf-8")
+    window.sharing.open_file(str(tmp_path / "mine.json"))
+    window.store.flush()
+    window.panel.open_choices("model")
+    popup = window.panel.findChild(ChoicePopup)
+    assert popup is not None
+    first = popup.list.item(0)
+    assert first is popup.list.currentItem()
+    assert first.text() == "mine.json"
+    assert first.data(KEY) == str(tmp_path / "mine.json")
+    assert first.data(DETAIL) == "your file · 2.58 B · 28 KiB KV/token · 131,072 context · dense"
+    popup.close()
+    window.panel.edit(model="Llama 3.1 8B")
+    window.store.flush()
+    assert window.panel.choices("model")[0].key == "Llama 3.1 8B"

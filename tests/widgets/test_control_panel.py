@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from PySide6.QtCore import QCoreApplication, QPoint, QRect, Qt
@@ -15,9 +15,11 @@ from pdviz.scenario import PRESETS, Scenario
 from pdviz.scene.geometry import interface_scale
 from pdviz.scene.theme import DARK, LIGHT
 from pdviz.store import ScenarioStore
+from pdviz.widgets.buttons import CHIP_SIZE
 from pdviz.widgets.choices import KEY, ChoicePopup
 from pdviz.widgets.control_panel import ControlPanel
 from pdviz.widgets.main_window import MainWindow
+from pdviz.widgets.palette import text_width
 
 Key, LEFT = Qt.Key, Qt.MouseButton.LeftButton
 COUNTS = ("prompt_tokens", "output_tokens", "others", "cached_tokens")
@@ -437,3 +439,19 @@ def test_that_every_control_reads_whole(open_window: object, width: int, height:
         assert edit.fontMetrics().horizontalAdvance(edit.text()) <= edit.width(), edit.text()
         assert edit.fontMetrics().height() <= edit.height() + 1
     QCoreApplication.processEvents()
+
+
+@pytest.mark.parametrize(("width", "height"), [(800, 450), (1024, 640), (1280, 720), (1920, 1080)])
+@pytest.mark.parametrize("text_size", [0.8, 1.0, 1.4])
+def test_that_no_preset_is_cut_off(
+    open_window: Callable[..., MainWindow], width: int, height: int, text_size: float
+) -> None:
+    window = open_window(width=width, height=height)
+    window.text_size = text_size
+    window.resize(width + 40, height)
+    window.resize(width, height)
+    for chip, preset in zip(window.panel.chips, PRESETS, strict=True):
+        room = chip.width() - 6 * chip.scale
+        assert text_width(chip.text(), CHIP_SIZE * chip.scale, True) <= room, chip.text()
+        assert preset.title.startswith(chip.text())
+        assert chip.accessibleName() == preset.title

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from hypothesis import given
@@ -20,9 +20,10 @@ from pdviz.explain import KEYS, explain, explanation_text
 from pdviz.scenario import Scenario
 from pdviz.scene.theme import DARK, LIGHT, Theme, contrast
 from pdviz.widgets import explainer as explainer_module
-from pdviz.widgets.explain_card import APART, SCHEME, ExplainCard, placed, write_explanation
+from pdviz.widgets.explain_card import APART, SCHEME, ExplainCard, distance, placed, write_explanation
 from pdviz.widgets.explainer import Explainer, Pointed, always
 from pdviz.widgets.focus_ring import FocusRing
+from pdviz.widgets.main_window import MainWindow
 from pdviz.widgets.palette import colour
 
 RESULT = evaluate(Scenario(model="DeepSeek V3", accelerators=16, others=31))
@@ -514,6 +515,44 @@ def test_that_a_short_text_makes_a_small_card_and_nothing_is_cut_off(world: Worl
     assert len(set(heights.values())) > 1
 
 
+def test_that_every_card_is_as_high_as_its_own_text_whatever_was_shown_before(world: World) -> None:
+    world.window.resize(790, 790)
+    world.explainer.set_look(DARK, 0.6)
+    heights: dict[str, set[int]] = {}
+    for closes, key in itertools.product(
+        (True, False, True), ("decode.time", "slow_motion", "peak", "memory.reserve", "ttft", "slow_motion")
+    ):
+        if closes:
+            world.explainer.close()
+        world.explainer.open(world.first, Pointed(key, 1))
+        for _ in range(2):
+            card, text = world.card, world.card.text
+            assert text.verticalScrollBar().maximum() == 0
+            assert 0 <= text.viewport().height() - text.document().size().height() <= 6
+            assert text.geometry().bottom() < card.copy.geometry().top()
+            heights.setdefault(key, set()).add(card.height())
+            QApplication.processEvents()
+    assert all(len(one) == 1 for one in heights.values()), heights
+    world.explainer.close()
+    world.window.resize(700, 600)
+    world.explainer.open(world.first, Pointed("slow_motion"))
+    assert {world.card.height()} == heights["slow_motion"]
+
+
+def test_that_a_card_is_near_its_figure_in_a_wide_widget(world: World) -> None:
+    world.window.resize(790, 790)
+    world.explainer.set_look(DARK, 0.6)
+    world.first.setGeometry(100, 40, 680, 680)
+    for x, y in itertools.product((0, 200, 400, 640), (0, 300, 640)):
+        box = QRect(x, y, 40, 30)
+        world.explainer.open(world.first, Pointed("slow_motion", box=box))
+        there = world.card.geometry()
+        where = box.translated(100, 40)
+        assert world.window.rect().contains(there)
+        assert not there.intersects(where)
+        assert distance(there, where) == APART
+
+
 def test_that_an_open_card_stays_inside_a_window_that_shrinks(world: World, qtbot: QtBot) -> None:
     world.explainer.open(world.first, Pointed("slow_motion"), pin=True)
     world.window.resize(420, 260)
@@ -565,3 +604,11 @@ def test_that_one_card_serves_all(world: World, qtbot: QtBot) -> None:
         qtbot.mouseClick(world.second, Qt.MouseButton.LeftButton, pos=QPoint(30, 30))
         world.explainer.close()
     assert len(world.window.findChildren(ExplainCard)) == 1
+
+
+def test_that_closing_the_window_takes_the_card_away(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window()
+    window.explainer.open(window.request.figures[0], Pointed("ttft"), pin=True)
+    window.close()
+    assert window.explainer.shown is None
+    assert not window.explainer.is_pinned

@@ -497,3 +497,18 @@ def test_that_the_result_shown_is_the_one_of_the_scenario(window: MainWindow) ->
         assert window.player.clock.whole_s == expected.e2e_s
         point = QPoint(round(window.request.stage.stage.overview_axis.to_px(expected.e2e_s)), 0)
         assert point.x() == pytest.approx(window.request.stage.stage.layout.overview.right, abs=1)
+
+
+def test_that_a_click_on_the_notes_shows_all_of_them(qtbot: QtBot, window: MainWindow) -> None:
+    window.resize(1280, 720)
+    window.store.edit(model="DeepSeek V3", accelerators="8", weights_dtype="published")
+    window.store.flush()
+    QApplication.processEvents()
+    warning = window.request.warning
+    assert warning.isVisible()
+    qtbot.mouseClick(warning, Qt.MouseButton.LeftButton)
+    shown = window.explainer.shown
+    assert shown is not None
+    assert shown.key == "assumptions"
+    result = window.store.result
+    assert set((*result.warnings, *result.notes)) <= set(shown.steps)
