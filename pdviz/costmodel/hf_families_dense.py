@@ -97,7 +97,12 @@ DENSE: dict[str, Family] = {
         qk_norm="head",
         mixers=every(6),
         defaults=both(
-            HEAD_256, vocab_size=262_208, num_attention_heads=8, num_key_value_heads=4, sliding_window=4096
+            HEAD_256,
+            vocab_size=262_208,
+            num_attention_heads=8,
+            num_key_value_heads=4,
+            sliding_window=4096,
+            max_position_embeddings=131_072,
         ),
     ),
     "gemma4": gemma(

@@ -18,6 +18,7 @@ def _falcon(**traits: object) -> Family:
         "output_bias": _FALCON_BIAS,
         "mlp_bias": _FALCON_BIAS,
         "mlp_field": "ffn_hidden_size",
+        "defaults": {"max_position_embeddings": 2048},
         "kv_heads": rules.falcon_kv_heads,
     }
     return gpt(**{**base, **traits})

@@ -337,7 +337,7 @@ def test_that_class_defaults_of_gemma_3_are_used_and_said():
     assert (
         "Not in the file, taken as its family does: vocab_size = 262208, "
         "sliding_window_pattern = 6, num_attention_heads = 8, num_key_value_heads = 4, head_dim = 256, "
-        "attention_bias = false, tie_word_embeddings = true."
+        "attention_bias = false, tie_word_embeddings = true, max_position_embeddings = 131072."
     ) in found.notes
 
 
