@@ -125,7 +125,11 @@ def test_that_other_defaults_that_change_the_count_or_the_cache_are_said(
     changes: dict[str, Any], said: str
 ) -> None:
     if changes["model_type"] == "falcon":
-        changes |= {"multi_query": True, "new_decoder_architecture": False, "intermediate_size": AWAY}
+        changes = changes | {
+            "multi_query": True,
+            "new_decoder_architecture": False,
+            "intermediate_size": AWAY,
+        }
     assert said in taken(**changes).split(", ")[-1]
 
 
@@ -235,7 +239,7 @@ def test_that_a_dtype_that_is_not_known_is_refused_by_file_and_field(name: str) 
         InputError,
         match=rf'^tiny\.json: {name} must be one of bfloat16, float16, float32, float64, got "float12"$',
     ):
-        read(torch_dtype=AWAY, **{name: "float12"}) if name == "dtype" else read(torch_dtype="float12")
+        read(**{"torch_dtype": AWAY, name: "float12"})
     assert read(torch_dtype="torch.float16").published_dtype == "float16"
 
 
