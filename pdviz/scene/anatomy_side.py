@@ -151,7 +151,7 @@ def table_notes(result: Result, parts: Anatomy) -> tuple[str, ...]:
     if model.left_out:
         found.append(f"Left out of the pass: {', '.join(model.left_out)}.")
     if parts.is_mean:
-        found.append("The file's totals are exact; a matrix's bytes are its share of them by parameters.")
+        found.append("Exact by layer and part; matrices within a part share its bytes.")
     return tuple(found)
 
 
