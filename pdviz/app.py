@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
     from pdviz.widgets.main_window import MainWindow
 
 
+SETTLED_MS = 2000
+
+
 def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = False) -> int:
     """Opens the window on ``scenario`` (else the last one) and runs until it is closed.
 
@@ -26,6 +30,7 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     problem = window_problem(os.environ, sys.platform) or binding_problem()
     if problem is not None:
         raise InputError(problem)
+    from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication
 
     application = make_application()
@@ -37,8 +42,18 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     if messages:
         window.toast.tell(*messages, stays=True)
     window.start_playing()
+    QTimer.singleShot(SETTLED_MS, window, settle)
     del application
     return int(QApplication.exec())
+
+
+def settle() -> None:
+    """Takes what start-up has made out of the garbage collector's rounds.
+
+    It lives as long as the program, and looking through it again and again would cost frames.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 def make_application() -> object:

@@ -14,7 +14,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import QApplication, QWidget
 
-from pdviz.app import compose, load_look, make_application
+from pdviz.app import compose, load_look, make_application, settle
 from pdviz.scenario import Scenario
 from pdviz.widgets.main_window import MainWindow
 
@@ -103,6 +103,7 @@ def test_that_dragging_the_prompt_repaints_everything_within_a_frame(
 ) -> None:
     window.store.put(msgspec.structs.replace(Scenario(), model=model))
     window.show_view(view)
+    settle()
     slider = window.panel.sliders["prompt_tokens"]
 
     def drag(index: int) -> None:

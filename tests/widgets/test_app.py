@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from collections.abc import Callable
@@ -12,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
 from pdviz import app, catalogue
-from pdviz.app import compose, first_scenario, make_application, settings_folder
+from pdviz.app import compose, first_scenario, make_application, settings_folder, settle
 from pdviz.assets import read_bytes
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
@@ -261,3 +262,12 @@ def test_that_an_environment_that_cannot_show_a_window_is_said_before_anything_i
     monkeypatch.setattr(app, "make_application", refuse)
     with pytest.raises(InputError, match="There is no display"):
         app.run(None)
+
+
+def test_that_what_start_up_made_is_not_looked_through_again_and_again() -> None:
+    before = gc.get_freeze_count()
+    try:
+        settle()
+        assert gc.get_freeze_count() > before + 1000
+    finally:
+        gc.unfreeze()
