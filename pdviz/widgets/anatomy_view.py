@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
@@ -17,13 +17,13 @@ from pdviz.scene.anatomy import (
 )
 from pdviz.scene.anatomy_side import Row
 from pdviz.scene.geometry import Box
-from pdviz.scene.theme import DARK, Theme
 from pdviz.widgets.anatomy_paint import paint_anatomy
 from pdviz.widgets.buttons import Chip
 from pdviz.widgets.explainer import Explainer, Pointed, always
 from pdviz.widgets.fields import by_keyboard
 from pdviz.widgets.figures_view import FigureView
 from pdviz.widgets.hover_card import HoverCard
+from pdviz.widgets.page_view import PageView
 from pdviz.widgets.paint import draw_round_box, rect
 from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
@@ -149,19 +149,14 @@ class AnatomyCanvas(PaintedView):
         self.update()
 
 
-class AnatomyView(QWidget):
+class AnatomyView(PageView):
     """View 7. ``suggested(Suggestion)``: the user took what the memory card offers."""
 
     suggested = Signal(object)
 
     def __init__(self, result: Result, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Anatomy")
-        self.theme: Theme = DARK
-        self.scale = 1.0
-        self._result = result
+        super().__init__("Anatomy", result, parent)
         self._index: int | None = None
-        self._is_stale = True
         self.figures = [FigureView(self) for _ in FIGURE_KEYS]
         self.canvas = AnatomyCanvas(self)
         self.canvas.layer_chosen.connect(self.choose)
@@ -181,25 +176,14 @@ class AnatomyView(QWidget):
         if result.architecture is not self._result.architecture or fresh:
             self._index = None
         self._result = result
-        self._rebuild()
-
-    def show_time(self, time_s: float) -> None:
-        """Nothing here depends on the playhead."""
-
-    def say_moment(self) -> None:
-        """Nothing here depends on the playhead."""
-
-    def set_look(self, theme: Theme, scale: float) -> None:
-        """Another theme or scale."""
-        self.theme, self.scale = theme, scale
-        self._rebuild()
+        self.rebuild()
 
     @Slot(int)
     def choose(self, index: int) -> None:
         """Draws another run of layers."""
         if index != self._index:
             self._index = index
-            self._rebuild()
+            self.rebuild()
 
     @Slot()
     def _act(self) -> None:
@@ -207,12 +191,8 @@ class AnatomyView(QWidget):
         if page is not None and page.memory.action is not None:
             self.suggested.emit(page.memory.action)
 
-    def _rebuild(self) -> None:
-        """Builds the page if it is seen, else once it is."""
-        self._is_stale = True
-        if not self.isVisible():
-            return
-        self._is_stale = False
+    def build(self) -> None:
+        """The page for what there is now."""
         width, height = self.width(), self.height()
         scale = page_scale(width, height, self.scale)
         page = build_anatomy(self._result, self._index, width, height, scale, text_width)
@@ -232,13 +212,3 @@ class AnatomyView(QWidget):
             self.button.setAccessibleName(action.text)
             box = page.memory.button
             self.button.place(Box(box.x, box.y, min(self.button.needed_width(), box.w), box.h))
-
-    def showEvent(self, event: QEvent) -> None:
-        if self._is_stale:
-            self._rebuild()
-
-    def resizeEvent(self, event: QEvent) -> None:
-        self._rebuild()
-
-    def sizeHint(self) -> QSize:
-        return QSize(960, 640)

@@ -31,6 +31,7 @@ from pdviz.scene.shapes import Shapes, build_shapes, default_matrix, page_scale,
 from pdviz.scene.theme import DARK, Theme
 from pdviz.units import percent
 from pdviz.widgets.fields import by_keyboard
+from pdviz.widgets.page_view import PageView
 from pdviz.widgets.paint import ANTIALIASING, NO_BRUSH, rect
 from pdviz.widgets.palette import colour, qt_palette, text_width
 from pdviz.widgets.scroll_bars import dress
@@ -207,19 +208,14 @@ class MatrixList(QListWidget):
         super().focusInEvent(event)
 
 
-class ShapesView(QWidget):
+class ShapesView(PageView):
     """View 3. ``matrix_chosen(index)``: the user took another matrix."""
 
     matrix_chosen = Signal(int)
 
     def __init__(self, result: Result, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Shapes")
-        self.theme: Theme = DARK
-        self.scale = 1.0
-        self._result = result
+        super().__init__("Shapes", result, parent)
         self._index = default_matrix(weight_matrices(result.architecture))
-        self._is_stale = True
         self.canvas = ShapesCanvas(self)
         self.list = MatrixList(self)
         self.list.chosen.connect(self.choose)
@@ -238,16 +234,11 @@ class ShapesView(QWidget):
             same = [i for i, matrix in enumerate(matrices) if matrix.name == before and not fresh]
             self._index = same[0] if same else default_matrix(matrices)
         self._result = result
-        self._rebuild()
+        self.rebuild()
 
     def show_time(self, time_s: float) -> None:
         """Moves the playhead."""
         self.canvas.show_time(time_s)
-
-    def set_look(self, theme: Theme, scale: float) -> None:
-        """Another theme or scale."""
-        self.theme, self.scale = theme, scale
-        self._rebuild()
 
     @Slot(int)
     def choose(self, index: int) -> None:
@@ -256,7 +247,7 @@ class ShapesView(QWidget):
         index = min(max(index, 0), count - 1)
         if index != self._index:
             self._index = index
-            self._rebuild()
+            self.rebuild()
             self.matrix_chosen.emit(index)
 
     def say_moment(self) -> None:
@@ -264,12 +255,8 @@ class ShapesView(QWidget):
         if self.canvas.shapes is not None:
             self.canvas.say(self.canvas.shapes.spoken)
 
-    def _rebuild(self) -> None:
-        """Builds the page if it is seen, else once it is."""
-        self._is_stale = True
-        if not self.isVisible():
-            return
-        self._is_stale = False
+    def build(self) -> None:
+        """The page for what there is now."""
         width, height = self.width(), self.height()
         scale = page_scale(width, height, self.scale)
         shapes = build_shapes(self._result, self._index, width, height, scale, text_width)
@@ -278,13 +265,3 @@ class ShapesView(QWidget):
         self.list.setGeometry(rect(shapes.column.list_box).toAlignedRect())
         self.list.show_entries(shapes.column.entries, self._index, self.theme, scale)
         self.canvas.show_shapes(shapes)
-
-    def showEvent(self, event: QEvent) -> None:
-        if self._is_stale:
-            self._rebuild()
-
-    def resizeEvent(self, event: QEvent) -> None:
-        self._rebuild()
-
-    def sizeHint(self) -> QSize:
-        return QSize(960, 640)
