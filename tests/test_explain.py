@@ -372,7 +372,8 @@ def ratio_of_times(result: Result, prompt_tokens: int) -> float:
 
 def largest_batch(memory: Memory) -> float:
     """The room beside this request where there is no batch to count."""
-    room = memory.free_bytes + memory.kv_bytes - memory.own_kv_bytes
+    room = memory.capacity_bytes - memory.reserve_bytes - memory.weights_bytes - memory.uneven_bytes
+    room -= memory.own_kv_bytes
     return 1 + room // memory.other_kv_bytes if room >= 0 and memory.other_kv_bytes else room
 
 

@@ -9,6 +9,7 @@ from pdviz.evaluation import Result
 from pdviz.explain import sources
 from pdviz.explain.parts import weights_read
 from pdviz.explain.working import Explanation, Term, Working, explanation
+from pdviz.report import fidelity_text
 
 PARTS = {
     "embedding": "token embedding",
@@ -85,5 +86,5 @@ def read_by_decode(result: Result) -> Explanation:
     return explanation(
         "weights_read", "Weights that a decode pass reads", units.size(main.value), summary, main,
         steps=steps, sources=said,
-        fidelity=sources.COUNTED, inputs=("decode.bytes", "memory.weights"),
+        fidelity=fidelity_text(result), inputs=("decode.bytes", "memory.weights"),
     )  # fmt: skip

@@ -126,6 +126,10 @@ def anatomy_figures(result: Result) -> tuple[Figure, ...]:
         met = "every token meets all of them"
     growing = sum(n for n, a in model.attentions() if a.cache_elements)
     kept = f"in {count(growing)} of {plural(model.layers, 'layer')}" if growing else "only a fixed state"
+    ends = {a.window_tokens for _, a in model.attentions() if a.cache_elements and a.window_tokens}
+    if len(ends) == 1:
+        stopping = sum(n for n, a in model.attentions() if a.cache_elements and a.window_tokens)
+        kept = f"{count(stopping)} of {count(growing)} layers stop at {count(ends.pop())}"
     return (
         Figure("Parameters", parameters(model.parameters), shape),
         Figure("Active parameters", parameters(model.active_parameters), met),
@@ -177,6 +181,20 @@ def layer_hover(page: AnatomyPage, result: Result, run_index: int, number: int) 
         rows.append(("fixed state", size(run.state_bytes)))
     rows.append((f"KV cache of {plural(context, 'token')}", size(run.kv_bytes(context))))
     return Hover(number, f"Layer {count(number + 1)}: {layer_words(run)}", "", tuple(rows))
+
+
+def outside_hover(page: AnatomyPage, result: Result, is_before: bool) -> Hover:
+    """What there is to say about the weights before the layers, or behind them."""
+    items = page.parts.before if is_before else page.parts.after
+    rows: list[tuple[str, str]] = []
+    for item in items:
+        shape = f", {item.inputs:,} × {item.outputs:,}" if item.inputs else ""
+        rows.append((f"{item.name}{shape}", f"{count(item.parameters)}, {size(item.stored_bytes)}"))
+    if is_before and result.architecture.tied:
+        rows.append(("and the head", "the same table"))
+    return Hover(
+        -1 if is_before else -2, "Before the layers" if is_before else "Behind the layers", "", tuple(rows)
+    )
 
 
 def item_hover(page: AnatomyPage, result: Result, x: float, y: float) -> Hover | None:

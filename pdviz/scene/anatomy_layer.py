@@ -171,7 +171,7 @@ class _Builder:
         self.texts += [title, right]
         if words:
             self.texts.append(pen.line(title.box.right + 12 * s, self.card.y + 15 * s, words, "muted", 13))
-        scale_words = "one scale for all: area = elements, height × width = inputs × outputs"
+        scale_words = "one scale for all matrices: area = elements, height × width = inputs × outputs"
         heads = heads_words(run.layer.attention)
         line = pen.fitted(f"{heads} · {scale_words}" if heads else scale_words, inner.w, 12)
         self.texts.append(pen.line(inner.x, self.card.y + 37 * s, line, "faint", 12))
@@ -324,7 +324,18 @@ class _Builder:
         cells = tuple(Box(x + (i // rows) * cell, y + (i % rows) * cell, side, side) for i in range(experts))
         routed = next(item for item in self.run.items if item.is_routed)
         self.grid = Grid(cells, round(experts * routed.read_share(self.result.streams)))
-        self.bottom = max(self.bottom, *(box.bottom for box in cells))
+        foot = max(box.bottom for box in cells)
+        room = max(box.right for box in cells) - x
+        words = (
+            f"{count(self.grid.read)} of {count(experts)} read (a count)",
+            f"{count(self.grid.read)} read",
+        )
+        said = next((w for w in words if self.pen.width(w, NAME) <= room), "")
+        if said:
+            text = self.pen.line(x, foot + 5 * self.pen.scale, said, "muted", NAME)
+            self.texts.append(text)
+            foot = text.box.bottom
+        self.bottom = max(self.bottom, foot)
 
 
 def build_layer(

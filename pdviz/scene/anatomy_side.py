@@ -15,7 +15,7 @@ from pdviz.scene.geometry import Box
 from pdviz.scene.lettering import Lettering
 from pdviz.scene.stage import Text
 from pdviz.scene.suggestion import Suggestion
-from pdviz.units import count, percent, plural, size
+from pdviz.units import count, percent, plural, significant, size
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -190,11 +190,14 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     sequences = plural(m.sequences, "sequence")
     longest = plural(m.longest_context_tokens, "token")
     up_to = "up to " if m.sequences > 1 and m.other_kv_bytes != m.own_kv_bytes else ""
+    logical = float(result.model.kv_bytes(result.scenario.prompt_tokens + result.scenario.output_tokens - 1))
+    logical += result.scenario.others * float(result.model.kv_bytes(m.other_context_tokens))
+    copies = f", {significant(m.kv_bytes / logical, 2)} copies" if m.kv_bytes > logical * 1.001 else ""
     left = ("Missing", size(-free)) if free < 0 else ("Left", size(free))
     weights_each, kv_each = size(m.weights_bytes_each), size(m.kv_bytes_each)
     lines: list[tuple[str, str, str, str, str]] = [
         ("Weights", stored_words(result), weights_each, "memory.weights_each", "memory_weights"),
-        ("KV cache", f"{sequences} of {up_to}{longest}", kv_each, "memory.kv_each", "memory_kv"),
+        ("KV cache", f"{sequences} of {up_to}{longest}{copies}", kv_each, "memory.kv_each", "memory_kv"),
         ("Reserve", f"{percent(RESERVE_SHARE)[:-4]} % for the runtime", size(m.reserve_bytes_each),
          "memory.reserve_each", "hatch"),
         (left[0], "", left[1], "memory.free_each", "raised" if free >= 0 else "warning"),

@@ -5,9 +5,12 @@ Below it what each layer keeps of a sequence, on the same columns.
 
 from __future__ import annotations
 
+import math
+
 import msgspec
 
 from pdviz.costmodel.anatomy import Anatomy, Item, LayerRun
+from pdviz.costmodel.passes import IDEAL
 from pdviz.evaluation import Result
 from pdviz.scene.anatomy_words import ROLES
 from pdviz.scene.geometry import Box
@@ -55,7 +58,11 @@ class Kept(msgspec.Struct, frozen=True):
 
 
 class Strip(msgspec.Struct, frozen=True):
-    """The card. ``legend`` is (swatch, role, whether it is read) beside its text among ``texts``."""
+    """The card. ``legend`` is (swatch, role, whether it is read) beside its text among ``texts``.
+
+    ``magnification`` is how much larger areas of the lane are drawn than those of the weights;
+    ``outside`` is (from, to, whether before the layers) of what is in no layer.
+    """
 
     card: Box
     area: Box
@@ -64,6 +71,8 @@ class Strip(msgspec.Struct, frozen=True):
     columns: tuple[Column, ...]
     separators: tuple[float, ...]
     kept: tuple[Kept, ...]
+    magnification: float
+    outside: tuple[tuple[float, float, bool], ...]
     dimensions: tuple[Dimension, ...]
     legend: tuple[tuple[Box, str, bool], ...]
     texts: tuple[Text, ...]
@@ -84,6 +93,12 @@ class Strip(msgspec.Struct, frozen=True):
             before += column.count
         return found
 
+    def outside_at(self, x: float, y: float) -> bool | None:
+        """True before the layers, false behind them, None elsewhere."""
+        if not self.area.y <= y < self.area.bottom:
+            return None
+        return next((is_before for x0, x1, is_before in self.outside if x0 <= x < x1), None)
+
 
 def _sum(items: tuple[Item, ...]) -> float:
     return sum(item.stored_bytes for item in items)
@@ -94,8 +109,8 @@ class _Builder:
         self.result, self.parts, self.card, self.pen = result, parts, card, pen
         s = pen.scale
         inner = card.inset(16 * s, 0)
-        self.context = result.scenario.prompt_tokens + result.scenario.output_tokens - 1
-        self.most_kept = max((run.kv_bytes(self.context) for run in parts.runs), default=0.0)
+        self.kept = [self._kept_bytes(run) for run in parts.runs]
+        self.most_kept = max((fixed + grown for fixed, grown in self.kept), default=0.0)
         top, foot = card.y + 66 * s, card.bottom - 14 * s
         caption = 44 * s if self.most_kept else 20 * s
         room = max(foot - top - caption, 10.0)
@@ -104,9 +119,19 @@ class _Builder:
         self.lane = Box(inner.x, foot - (room - high), inner.w, room - high)
         total = sum(n * item.stored_bytes for n, item in parts.items())
         self.px_per_byte = inner.w / total
+        self.px2_per_byte = self.px_per_byte * self.area.h
+        self.magnification = 1.0
         self.pieces: list[Piece] = []
         self.columns: list[Column] = []
         self.x = inner.x
+
+    def _kept_bytes(self, run: LayerRun) -> tuple[float, float]:
+        """What one layer of a run keeps of all sequences: (fixed states, what grew)."""
+        m, others = self.result.memory, self.result.scenario.others
+        own = self.result.scenario.prompt_tokens + self.result.scenario.output_tokens - 1
+        whole = run.kv_bytes(own) + others * run.kv_bytes(m.other_context_tokens)
+        fixed = self.result.streams * run.state_bytes
+        return fixed, whole - fixed
 
     def build(self) -> Strip:
         ends = [self.x]
@@ -128,6 +153,8 @@ class _Builder:
             columns=tuple(self.columns),
             separators=self._separators(ends),
             kept=self._kept(),
+            magnification=self.magnification,
+            outside=((ends[0], ends[1], True), (ends[2], ends[3], False)),
             dimensions=self._dimensions(ends),
             legend=legend,
             texts=(*texts, *self._numbers(), *self._lane_words()),
@@ -137,7 +164,12 @@ class _Builder:
         """Items of ``layers`` equal layers from ``x`` on, one above the other, the first below."""
         total = _sum(items)
         width = total * layers * self.px_per_byte
-        stack = [(ROLES[item.part], item.stored_bytes, True) for item in items if not item.is_routed]
+        skips = self.result.scenario.fidelity == IDEAL and not self.result.architecture.tied
+        stack = [
+            (ROLES[item.part], item.stored_bytes, not (skips and item.part == "embedding"))
+            for item in items
+            if not item.is_routed
+        ]
         routed = [(item, item.read_share(self.result.streams)) for item in items if item.is_routed]
         read = sum(share * item.stored_bytes for item, share in routed)
         stack.append(("part_expert", read, True))
@@ -163,17 +195,32 @@ class _Builder:
             was_wide = is_wide
         return tuple(sorted(set(found)))
 
+    def _magnification(self) -> float:
+        """How much larger than the weights the lane is drawn: 1, 2 or 5 times a power of ten that fits.
+
+        Heights are bytes, on one scale for all layers; areas compare on layers as wide as the widest.
+        """
+        fits = self.lane.h / (self.most_kept * self.px2_per_byte / self._widest())
+        power = 10.0 ** math.floor(math.log10(fits) + 1e-9)
+        return power * max(step for step in (1, 2, 5) if step * power <= fits * (1 + 1e-9))
+
+    def _widest(self) -> float:
+        return max(column.layer_w for column in self.columns)
+
     def _kept(self) -> tuple[Kept, ...]:
+        if not self.most_kept:
+            return ()
+        self.magnification = self._magnification()
+        px_per_byte = self.px2_per_byte * self.magnification / self._widest()
         found = []
-        for column, run in zip(self.columns, self.parts.runs, strict=True):
+        for column, kept in zip(self.columns, self.kept, strict=True):
             bottom = self.lane.bottom
-            whole = run.kv_bytes(self.context)
-            for size_bytes, is_fixed in ((run.state_bytes, True), (whole - run.state_bytes, False)):
-                if self.most_kept and size_bytes > 0 and whole > 0:
-                    high = max(self.lane.h * size_bytes / self.most_kept, 1.0)
+            width = max(column.right - column.x, LEAST_MARK_PX * self.pen.scale)
+            for size_bytes, is_fixed in ((kept[0], True), (kept[1], False)):
+                if size_bytes > 0:
+                    high = max(size_bytes * px_per_byte, 1.0)
                     bottom -= high
-                    wide = max(column.right - column.x, LEAST_MARK_PX * self.pen.scale)
-                    found.append(Kept(Box(column.x, bottom, wide, high), is_fixed))
+                    found.append(Kept(Box(column.x, bottom, width, high), is_fixed))
         return tuple(found)
 
     def _dimensions(self, ends: list[float]) -> tuple[Dimension, ...]:
@@ -244,23 +291,34 @@ class _Builder:
     def _lane_words(self) -> list[Text]:
         if not self.most_kept:
             return []
-        s, pen = self.pen.scale, self.pen
-        whole = sum(run.count * run.kv_bytes(self.context) for run in self.parts.runs)
-        tokens = plural(self.context, "token")
+        s, pen, m = self.pen.scale, self.pen, self.result.memory
+        whole = sum(
+            run.count * (fixed + grown)
+            for run, (fixed, grown) in zip(self.parts.runs, self.kept, strict=True)
+        )
         grows = any(run.cache_bytes for run in self.parts.runs)
-        title = f"{'KV cache' if grows else 'State'} of one sequence of {tokens}: {size(whole)}"
-        kinds = {run.kv_bytes(self.context) for run in self.parts.runs}
-        each = (
-            f"{size(self.most_kept)} a layer" if len(kinds) == 1 else f"up to {size(self.most_kept)} a layer"
+        up_to = "up to " if m.sequences > 1 and m.other_kv_bytes != m.own_kv_bytes else ""
+        title = (
+            f"{'KV cache' if grows else 'State'} of {plural(m.sequences, 'sequence')} "
+            f"of {up_to}{plural(m.longest_context_tokens, 'token')}: {size(whole)}"
         )
         states = any(run.state_bytes for run in self.parts.runs)
+        what = ", it does not grow" if not grows else ", pale: a state that does not grow" if states else ""
         y = self.lane.y - 21 * s
         head = pen.line(self.area.x, y, title, "text", 12.5, True)
-        what = "it does not grow" if not grows else "pale: a state that does not grow"
-        more = f"{each}, {what}" if states else each
         room = self.area.right - head.box.right - 12 * s
-        words = pen.fitted(more, room, 12.5)
+        scale_words = magnified_words(self.magnification)
+        words = pen.fitted(f"{scale_words}{what}", room, 12.5)
         return [head, pen.line(self.area.right, y, words, "muted", 12.5, False, "right")] if words else [head]
+
+
+def magnified_words(factor: float) -> str:
+    """How the lane's areas compare with those of the weights."""
+    if abs(factor - 1) < 1e-9:
+        return "drawn on the scale of the weights"
+    if factor > 1:
+        return f"drawn {count(factor)} × larger than the weights"
+    return f"drawn {count(1 / factor)} × smaller than the weights"
 
 
 _LEGEND = {

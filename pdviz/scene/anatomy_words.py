@@ -80,8 +80,8 @@ def block_words(layer: Layer) -> str:
     if block is None:
         return "no MLP"
     if isinstance(block, Experts):
-        shared = " and a shared MLP" if block.shared else ""
-        return f"{plural(block.total, 'expert')}, {count(block.active)} of them for a token{shared}"
+        shared = ", a shared MLP" if block.shared else ""
+        return f"{count(block.active)} of {plural(block.total, 'expert')} a token{shared}"
     is_gated = any(m.name == "gate and up" for m in block.matrices)
     return "gated MLP" if is_gated else "MLP"
 

@@ -116,9 +116,9 @@ class StageBuilder:
             if block.passes > 1 or block.box.w < least * self.scale:
                 continue
             start_s = self.request.pass_start_s(block.first)
-            x0 = self.axis.clipped_px(start_s)
-            x1 = self.axis.clipped_px(start_s + ideal.pass_cost(block.first).time_s)
-            if x1 > x0:
+            end_s = start_s + ideal.pass_cost(block.first).time_s
+            x0, x1 = self.axis.clipped_px(start_s), self.axis.clipped_px(end_s)
+            if x1 > x0 and end_s <= self.axis.end_s:  # an end outside the view has no edge in it
                 found.append(Block(Box(x0, block.box.y, x1 - x0, block.box.h), block.bound, block.first, 1))
         return tuple(found)
 

@@ -92,6 +92,7 @@ class Stage(msgspec.Struct, frozen=True):
     levels: tuple[tuple[float, Text], ...]
     ticks: tuple[tuple[float, Text], ...]
     is_marked: bool
+    is_ideal: bool
 
 
 LANE_GAP, HIGH_LANE_GAP = 19.0, 27.0

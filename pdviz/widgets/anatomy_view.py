@@ -13,6 +13,7 @@ from pdviz.scene.anatomy import (
     build_anatomy,
     item_hover,
     layer_hover,
+    outside_hover,
     page_scale,
 )
 from pdviz.scene.anatomy_side import Row
@@ -95,6 +96,8 @@ class AnatomyCanvas(PaintedView):
             layer = self.page.strip.layer_at(x, y)
             if layer is not None:
                 found = layer_hover(self.page, self.result, *layer)
+            elif (is_before := self.page.strip.outside_at(x, y)) is not None:
+                found = outside_hover(self.page, self.result, is_before)
             else:
                 found = item_hover(self.page, self.result, x, y)
             over = Qt.CursorShape.PointingHandCursor if layer else Qt.CursorShape.ArrowCursor
@@ -124,6 +127,7 @@ class AnatomyCanvas(PaintedView):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
+        self.card.show_hover(None, 0, 0)  # what the mouse rests on is not what the keys are about
         if self.page is None:
             event.ignore()
         elif event.key() in LAYER_KEYS:

@@ -124,7 +124,9 @@ def draw_dimension(p: QPainter, d: Dimension, theme: Theme, scale: float) -> Non
     if d.x1 - d.x0 > 26 * scale:
         p.setPen(NO_PEN)
         p.setBrush(colour(code))
-        for x, direction in ((d.x0, 1), (d.x1, -1)):
+        for x, direction, is_open in ((d.x0, 1, d.opens_left), (d.x1, -1, d.opens_right)):
+            if is_open:  # the measured length goes on outside
+                continue
             p.drawPolygon(
                 QPolygonF(
                     [

@@ -63,7 +63,7 @@ def _paint_header(p: QPainter, stage: Stage, theme: Theme, scale: float) -> None
     swatch = 36 * scale
     needed = sum(text_width(words, size) + swatch for words, _ in legend)
     ghost = "dashed: speed of light"
-    if stage.ghosts and x - needed - text_width(ghost, size) > title_right:
+    if not stage.is_ideal and x - needed - text_width(ghost, size) > title_right:
         width = text_width(ghost, size)
         draw_text(p, Box(x - width, box.y, width, box.h), ghost, theme.muted, size)
         x -= width + 18 * scale

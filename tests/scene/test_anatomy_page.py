@@ -259,3 +259,28 @@ def test_that_the_button_makes_it_fit_or_fills_what_is_left(
 
 def _fields(scenario: Scenario) -> dict[str, object]:
     return {name: getattr(scenario, name) for name in Scenario.__struct_fields__}
+
+
+@pytest.mark.parametrize(("prompt", "others"), [(1, 0), (512, 0), (32_768, 20), (512, 4_000)])
+def test_that_the_kv_cache_is_drawn_as_much_larger_than_the_weights_as_it_says(
+    prompt: int, others: int
+) -> None:
+    result = result_of(prompt_tokens=prompt, others=others)
+    page, *_ = page_of(result)
+    strip = page.strip
+    drawn = sum(kept.box.w * kept.box.h for kept in strip.kept)
+    weights = strip.area.w * strip.area.h
+    expected = result.memory.kv_bytes / result.model.stored_weights_bytes * strip.magnification
+    assert drawn / weights == pytest.approx(expected, rel=1e-6)
+    factor = count(max(strip.magnification, 1 / strip.magnification))
+    said = [text.text for text in strip.texts]
+    assert any(words.startswith("drawn ") and (factor in words or factor == "1") for words in said)
+    assert all(
+        strip.lane.y - 0.5 <= kept.box.y and kept.box.bottom <= strip.lane.bottom for kept in strip.kept
+    )
+
+
+def test_that_the_speed_of_light_leaves_the_embedding_unread() -> None:
+    for fidelity, is_read in (("textbook", True), ("ideal", False)):
+        page, *_ = page_of(result_of(fidelity=fidelity))
+        assert page.strip.pieces[0].is_read == is_read
