@@ -88,7 +88,11 @@ def field_of(path: str) -> str | None:
     where = os.path.basename(path)
     look(path, where)
     head = read(path, where, _HEAD_BYTES)
-    if head.startswith(_GGUF) or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{":
+    if (
+        head.startswith(_GGUF)
+        or path.lower().endswith(".gguf")
+        or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
+    ):
         return "model"
     lines = (line.split(b"#")[0].strip() for line in head.splitlines())
     return "accelerator" if b"[accelerator]" in lines else None

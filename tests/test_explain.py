@@ -407,6 +407,7 @@ EXPECTED: dict[str, Callable[[Result], float]] = {
     "compute_efficiency": lambda r: r.machine.compute_efficiency * r.machine.peak_flops_per_s,
     "bandwidth_efficiency": lambda r: r.machine.bandwidth_efficiency * r.machine.bandwidth_bytes_per_s,
     "assumptions": lambda r: r.machine.compute_efficiency * r.machine.peak_flops_per_s,
+    "remarks": lambda r: r.machine.compute_efficiency * r.machine.peak_flops_per_s,
     "parameters": lambda r: r.architecture.parameters,
     "active_parameters": lambda r: r.architecture.active_parameters,
     "kv_bytes_per_token": lambda r: r.model.kv_bytes_per_token,

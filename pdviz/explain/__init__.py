@@ -111,6 +111,7 @@ _TABLE: dict[str, tuple[str, _Explain]] = {
         lambda r, a: machine.efficiency(r, compute=False),
     ),
     "assumptions": ("what the cost model takes for granted", lambda r, a: machine.assumptions(r)),
+    "remarks": ("what is said beside the figures", lambda r, a: machine.remarks(r)),
     "parameters": ("all parameters", lambda r, a: model.parameters(r, a.catalogue, active=False)),
     "active_parameters": (
         "parameters that a token meets",

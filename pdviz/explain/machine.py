@@ -171,8 +171,6 @@ def assumptions(result: Result) -> Explanation:
         _reach(result, compute=True),
         steps=(
             _reach(result, compute=False),
-            *result.warnings,
-            *result.notes,
             *(_IDEAL_COUNTS if ideal else _TEXTBOOK_COUNTS),
             *_LEFT_OUT,
             *sources.EFFICIENCIES_MEASURED,
@@ -180,6 +178,22 @@ def assumptions(result: Result) -> Explanation:
         sources=(sources.ROOFLINE, *(() if ideal else (sources.CONVENTION,))),
         fidelity=report.fidelity_text(result),
         inputs=("compute_efficiency", "bandwidth_efficiency", "peak", "bandwidth"),
+    )
+
+
+def remarks(result: Result) -> Explanation:
+    """What is said beside the figures: what would not work, and what was assumed."""
+    said = (*result.warnings, *result.notes)
+    return explanation(
+        "remarks",
+        "Beside the figures",
+        units.plural(len(said), "remark") if said else "nothing to remark",
+        " ".join(said) or "This scenario fits, and nothing was assumed beyond the cost model.",
+        _reach(result, compute=True),
+        steps=(_reach(result, compute=False),),
+        sources=(),
+        fidelity=report.fidelity_text(result),
+        inputs=("assumptions", "memory.fits"),
     )
 
 

@@ -142,16 +142,22 @@ class StageBuilder:
                 if self.sees_train and box.x + max(name.box.w, more.box.w) > self.train.x:
                     top = min(top, self.train.y)  # many others make decode the taller one
                 y = top - lines - 4 * self.scale
-                self.texts += [
-                    self.text(box.x, y, "Prefill", "text", 14, True),
-                    self.text(box.x, y + self.line_height(14), detail, "muted", 12.5, False),
-                ]
-                above = Box(box.x, y, max(t.box.w for t in self.texts), lines)
+                if y < self.layout.plot.y:  # no room above a low plot: the name alone, else nothing
+                    detail, lines = "", self.line_height(14)
+                    y = top - lines - 2 * self.scale
+                if y >= self.layout.plot.y - 2 * self.scale:
+                    found = [self.text(box.x, y, "Prefill", "text", 14, True)]
+                    if detail:
+                        below = y + self.line_height(14)
+                        found.append(self.text(box.x, below, detail, "muted", 12.5, False))
+                    self.texts += found
+                    above = Box(box.x, y, max(t.box.w for t in found), lines)
         if self.sees_train:
-            self._name_train(lines, above)
+            self._name_train(above)
         return inside
 
-    def _name_train(self, lines: float, taken: Box) -> None:
+    def _name_train(self, taken: Box) -> None:
+        lines = self.line_height(14) + self.line_height(12.5)
         streams = self.request.train.tokens
         detail = (
             "1 token per pass" if streams == 1 else f"{count(streams)} tokens per pass, 1 for each sequence"
@@ -159,6 +165,8 @@ class StageBuilder:
         if not self.is_fine:
             detail += f"; {plural(self.last - self.first + 1, 'pass')} in view"
         y = self.train.y - lines - 4 * self.scale
+        if y < self.layout.plot.y - 2 * self.scale:
+            return  # no room above a low plot
         x = self.train.x + 6 * self.scale
         name = self.text(x, y, "Decode", "text", 14, True)
         more = self.text(x, y + self.line_height(14), detail, "muted", 12.5, False)

@@ -31,7 +31,7 @@ def explain_window(window: MainWindow) -> Explainer:
     meters, memory, panel = window.request.meters, window.panel.memory, window.panel
     explainer.register(meters, partial(_on_meters, meters))
     explainer.register(memory, partial(_on_memory, memory))
-    explainer.register(window.request.warning, always("assumptions"))
+    explainer.register(window.request.warning, always("remarks"))
     explainer.register(panel, partial(_on_panel, panel), is_clickable=False, is_focusable=False)
     passive: tuple[tuple[QWidget, str], ...] = (
         (window.transport.rate, "slow_motion"),

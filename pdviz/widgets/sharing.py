@@ -40,6 +40,10 @@ def path_in(text: str) -> str | None:
     return None if "=" in line and not os.path.exists(path) else path
 
 
+MOST_FILES = 8
+"""Files of one drop that are opened."""
+
+
 class Sharing(QObject):
     """Copies, saves and opens. ``told(sentence)`` says what was done, ``failed(sentence)`` why not.
 
@@ -137,33 +141,41 @@ class Sharing(QObject):
         if path:
             self.open_file(path)
 
-    def open_file(self, path: str) -> None:
-        """A scenario, a picture that carries one, a model (its folder too) or an accelerator."""
+    def open_file(self, *paths: str) -> None:
+        """Scenarios, pictures that carry one, models (folders too), accelerators; one after the other."""
+        found = [self._opened(path) for path in paths]
+        for is_good, signal in ((True, self.told), (False, self.failed)):
+            sentences = [sentence for good, sentence in found if good == is_good]
+            if sentences:
+                signal.emit(" ".join(sentences))
+
+    def _opened(self, path: str) -> tuple[bool, str]:
+        """Opens a file: whether that went well, and what there is to say."""
         from pdviz.share import meant_file, read_file
 
         name = os.path.basename(os.path.normpath(path))
         try:
             path = meant_file(path)
-            if self._open_own(path, name):
-                return
+            field = self._open_own(path)
+            if field is not None:
+                return True, f"{name}: opened as the {field}."
             fields, words = read_file(path)
             self._put(edit(Scenario(), **fields))
         except InputError as error:
             said = str(error).removeprefix(os.path.dirname(path) + os.sep)
             names = (name, os.path.basename(path))
-            self.failed.emit(f"{said}." if said.startswith(names) else f"{name}: {said}.")
-            return
-        self.told.emit(f"{words}.")
+            return False, f"{said}." if said.startswith(names) else f"{name}: {said}."
+        return True, f"{words}."
 
-    def _open_own(self, path: str, name: str) -> bool:
-        """A model's or an accelerator's file: it takes that place in the present scenario."""
+    def _open_own(self, path: str) -> str | None:
+        """A model's or an accelerator's file takes its place in the scenario; that field, else None."""
         from pdviz.own_files import field_of
 
         if os.path.splitext(path)[1].lower() in (".png", ".svg", ".pdf"):
-            return False
+            return None
         field = field_of(path)
         if field is None:
-            return False
+            return None
         changed = edit(self._store.scenario, **{field: path})
         named = with_names(changed, self._store.catalogue)
         stale = self._store.catalogue.stale(getattr(named, field))
@@ -173,8 +185,7 @@ class Sharing(QObject):
             named = as_stored(named, self._store.catalogue)
         self._store.put(named)
         self.remember(named)
-        self.told.emit(f"{name}: opened as the {field}.")
-        return True
+        return field
 
     @Slot(object, object)
     def _watch_files(self, result: Result, names: object) -> None:
@@ -218,7 +229,7 @@ class Sharing(QObject):
         """Files or text from clipboard or drop; False where there is neither."""
         paths = [url.toLocalFile() for url in data.urls() if url.isLocalFile()]
         if paths:
-            self.open_file(paths[0])
+            self.open_file(*paths[:MOST_FILES])
         elif data.hasText() and data.text().strip():
             self.open_text(data.text())
         elif data.hasImage() and (line := self._carried(data)):
