@@ -110,7 +110,7 @@ def compose(
     kept, messages = memory.load(folder)
     if theme is not None:
         kept = msgspec.structs.replace(kept, theme=theme)
-    catalogue = default_catalogue()
+    catalogue = default_catalogue().keeping_files()
     messages += [f"{problem}." for problem in catalogue.problems]
     if scenario is not None:
         store = ScenarioStore(with_names(scenario, catalogue), catalogue)

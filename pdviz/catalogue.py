@@ -6,6 +6,7 @@ in ``Catalogue.problems``, everything else works.
 
 from __future__ import annotations
 
+import copy
 import os
 import re
 from collections.abc import Callable
@@ -216,6 +217,13 @@ class Catalogue:
         self._own_models: dict[str, tuple[Stamp, ModelEntry, Architecture]] = {}
         self._own_accelerators: dict[str, tuple[Stamp, Accelerator]] = {}
         self._stale: dict[str, str] = {}
+        self._keeps_files = False
+
+    def keeping_files(self) -> Catalogue:
+        """The same catalogue for a window: what was read of a file is used on when that goes or breaks."""
+        kept = copy.copy(self)
+        kept._stale, kept._keeps_files = {}, True
+        return kept
 
     @classmethod
     def from_bytes(cls, accelerators: bytes, models: bytes) -> Catalogue:
@@ -300,7 +308,7 @@ class Catalogue:
         try:
             found = self._own_model(path)
         except InputError as error:
-            if path not in self._own_models:
+            if path not in self._own_models or not self._keeps_files:
                 raise
             self._stale[path] = str(error)
             return self._own_models[path][1:]
@@ -311,7 +319,7 @@ class Catalogue:
         try:
             found = self._own_accelerator(path)
         except InputError as error:
-            if path not in self._own_accelerators:
+            if path not in self._own_accelerators or not self._keeps_files:
                 raise
             self._stale[path] = str(error)
             return self._own_accelerators[path][1]

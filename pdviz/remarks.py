@@ -122,7 +122,8 @@ def _sharing_notes(
     notes: list[str] = []
     if n == 1:
         return notes
-    queries = sorted({a.query_heads for _, a in architecture.attentions() if a.query_heads % n})
+    attentions = [a for _, a in architecture.attentions() if a.kind != "recurrent"]
+    queries = sorted({a.query_heads for a in attentions if a.query_heads % n})
     if queries:
         notes.append(
             f"The query heads ({', '.join(map(str, queries))}) do not divide among {n} accelerators: "

@@ -176,7 +176,7 @@ def test_that_a_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("damage", ["gone", "broken"])
 @pytest.mark.parametrize("name", ["config.json", "without-ending"])
 def test_that_what_was_read_is_used_after_its_file_has_gone(tmp_path: Path, name: str, damage: str) -> None:
-    chip, catalogue = chip_file(tmp_path), default_catalogue()
+    chip, catalogue = chip_file(tmp_path), default_catalogue().keeping_files()
     path = config_file(tmp_path, name)
     scenario = with_names(Scenario(model=path, accelerator=chip), catalogue)
     before = evaluate(scenario, catalogue)
@@ -193,6 +193,8 @@ def test_that_what_was_read_is_used_after_its_file_has_gone(tmp_path: Path, name
         said = catalogue.stale(file)
         assert said is not None
         assert os.path.basename(file) in said
+    with pytest.raises(InputError):  # outside a window a file that is not there is no file
+        evaluate(scenario)
     config_file(tmp_path, name, num_hidden_layers=3)
     chip_file(tmp_path)
     assert evaluate(scenario, catalogue).architecture.layers == 3

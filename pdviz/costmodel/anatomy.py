@@ -14,7 +14,7 @@ import msgspec
 
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
-from pdviz.costmodel.passes import ModelCost, distinct_experts
+from pdviz.costmodel.passes import STATE_BYTES, ModelCost, distinct_experts
 from pdviz.costmodel.stored import Census, Parts
 
 PARTS = (
@@ -143,7 +143,7 @@ def anatomy(model: ModelCost) -> Anatomy:
         cache, state = (mixer.cache_elements, mixer.state_elements) if mixer is not None else (0, 0)
         for same, group in groupby(zip(items, steps, strict=True), key=lambda pair: pair[0]):
             count = sum(step for _, step in group)
-            runs.append(LayerRun(first, count, run.layer, same, cache * element, state * element))
+            runs.append(LayerRun(first, count, run.layer, same, cache * element, state * STATE_BYTES))
             first += count
     before, after = _outside(architecture, prices)
     if census is not None:

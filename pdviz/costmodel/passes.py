@@ -20,6 +20,9 @@ from pdviz.costmodel.stored import StoredBytes
 TEXTBOOK, IDEAL = "textbook", "ideal"
 FIDELITIES = (TEXTBOOK, IDEAL)
 
+STATE_BYTES = 2.0
+"""Bytes of an element of a recurrent state: engines keep it at 16 bit, however keys and values are cached."""
+
 Tokens = Any  # int, float or a numpy array of them
 
 
@@ -165,8 +168,9 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         return float(self.stored.total)
 
     def divides_among(self, accelerators: int) -> bool:
-        """True where every layer's query heads are a multiple of ``accelerators``."""
-        return all(a.query_heads % accelerators == 0 for _, a in self.architecture.attentions())
+        """True where the query heads of every layer with attention are a multiple of ``accelerators``."""
+        heads = (a.query_heads for _, a in self.architecture.attentions() if a.kind != "recurrent")
+        return all(count % accelerators == 0 for count in heads)
 
     def fullest_weights_bytes(self, accelerators: int) -> float:
         """Weights on the accelerator that holds most: experts are placed whole while there are enough.
@@ -217,9 +221,8 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def state_bytes(self) -> float:
-        """Fixed state of one sequence (recurrent layers), whatever its length."""
-        element = DTYPES[self.kv_dtype].bytes_per_element
-        return element * sum(n * a.state_elements for n, a in self.architecture.attentions())
+        """Fixed state of one sequence (recurrent layers), whatever its length and the format of the cache."""
+        return STATE_BYTES * sum(n * a.state_elements for n, a in self.architecture.attentions())
 
     @cached_property
     def kv_bytes_per_token(self) -> float:

@@ -139,8 +139,8 @@ class Explanation(msgspec.Struct, frozen=True):
     @property
     def spoken(self) -> str:
         """All that matters, in words for assistive technology."""
-        value = self.value.replace("×", " times")
-        return f"{self.title}: {value}. {self.summary} {_spoken(self.worked)}. {self.fidelity}"
+        value, summary = self.value.replace("×", " times"), self.summary.replace("×", "times")
+        return f"{self.title}: {value}. {summary} {_spoken(self.worked)}. {self.fidelity}"
 
 
 _SPOKEN = (

@@ -196,6 +196,8 @@ class StageBuilder:
             return
         label = f"ITL {duration(itl)}"
         y = self.train.y - 14 * self.scale
+        if y - self.line_height(13) / 2 < self.layout.plot.y - 2 * self.scale:
+            return  # no room above a low plot
         width = self.text_width(label, 13 * self.scale, True) + 24 * self.scale
         clear = self.axis.to_s(self.label_right + 28 * self.scale) - self.request.ttft_s
         step = self.request.train.step_at(max(clear, 0.0))
