@@ -142,7 +142,7 @@ def _sharing_notes(
         )
         copied = _copied_step_s(scenario, model, machine, request, memory)
         notes.append(f"{kept}: counted in memory, not in time{copied}.")
-    if memory.uneven_bytes:
+    if any(total % n for total, _, _ in model.routed if total >= n):
         fullest = size(memory.weights_bytes_each)
         notes.append(
             f"Experts are placed whole, so the fullest accelerator holds {fullest} of weights, "

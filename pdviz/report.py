@@ -234,6 +234,9 @@ def _memory_lines(result: Result) -> list[str]:
         ("  KV cache", units.size(memory.kv_bytes), kv),
         ("  reserve", units.size(memory.reserve_bytes), reserve),
     ]
+    if memory.uneven_bytes:
+        why = "what does not divide evenly: the fullest accelerator sets the room of all"
+        rows.append(("  uneven", units.size(memory.uneven_bytes), why))
     if memory.accelerators > 1:
         each = f"weights {units.size(memory.weights_bytes_each)}, KV cache {units.size(memory.kv_bytes_each)}"
         rows.insert(1, ("  each of them", units.size(memory.capacity_bytes_each), each))

@@ -175,15 +175,30 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
     def fullest_weights_bytes(self, accelerators: int) -> float:
         """Weights on the accelerator that holds most: experts are placed whole while there are enough.
 
-        Tables, attention and MLPs are in equal shares; of each layer's E experts it holds E / n rounded
-        up, or where n is larger than E an equal share of all.
+        Tables, attention and MLPs are in equal shares, projections to KV heads with their heads, those to
+        latents on each; of each layer's E experts it holds E / n rounded up, or where n is larger than E
+        an equal share of all.
         """
         routed = sum(total * one for total, _, one in self.routed)
         held = (self.stored_weights_bytes - routed) / accelerators
         for total, _, one in self.routed:
             share = -(-total // accelerators) if total >= accelerators else total / accelerators
             held += share * one
-        return held
+        return held + self.copied_weights_bytes(accelerators)
+
+    def copied_weights_bytes(self, accelerators: int) -> float:
+        """What each accelerator holds of projections to KV heads and latents beyond an equal share."""
+        elements = 0.0
+        for count, a in self.architecture.attentions():
+            for m in a.matrices if a.kind != "recurrent" else ():
+                if m.name in ("q_down", "kv_down"):
+                    elements += count * m.weights * (1 - 1 / accelerators)
+                elif m.name == "qkv":
+                    width = a.kv_heads * (a.head_dim + a.value_head_dim)
+                    share = -(-a.kv_heads // accelerators) / a.kv_heads
+                    elements += count * m.inputs * min(width, m.outputs) * (share - 1 / accelerators)
+        published = self.weights_dtype == PUBLISHED
+        return elements * (self.bytes_per_parameter("dense") if published else self._bytes_per[0])
 
     @cached_property
     def kernel_dtype(self) -> str:

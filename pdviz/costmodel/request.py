@@ -150,6 +150,11 @@ def half_speed_context_tokens(model: ModelCost, others: int = 0) -> float | None
     return model.context_of_kv_bytes(float(model.weights_read_bytes(1 + others)) / (1 + others))
 
 
+def _beyond(more: float, whole: float) -> float:
+    """How much ``more`` is than ``whole``; nothing where only rounding tells them apart."""
+    return more - whole if more > whole * (1 + 1e-12) else 0.0
+
+
 def request_memory(
     model: ModelCost,
     capacity_bytes: float,
@@ -181,7 +186,7 @@ def request_memory(
         other_kv_bytes=other,
         other_context_tokens=elsewhere,
         grows=model.kv_bytes_per_token > 0,
-        uneven_bytes=max(accelerators * fullest - weights, 0.0) if model.routed else 0.0,
+        uneven_bytes=_beyond(accelerators * fullest, weights),
     )
 
 

@@ -37,7 +37,10 @@ def each(result: Result, part: str, catalogue: Catalogue | None) -> Explanation:
         "free": "What is left beside weights, KV cache and reserve.",
     }[part]
     if part == "weights" and m.uneven_bytes:
-        summary = "What the fullest accelerator holds: experts are placed whole, the rest in equal shares."
+        summary = (
+            "What the fullest accelerator holds: experts are placed whole, projections to KV heads and "
+            "latents kept where they are needed, the rest in equal shares."
+        )
     if part == "free" and not m.fits:
         summary = "What is missing: weights, KV cache and reserve are more than there is."
     said = {

@@ -231,6 +231,11 @@ def fullest_weights(result: Result) -> Chain:
         routed.append(f" - E{tail} * {one.name}")
         held.append(f" + h{tail} * {one.name}")
     expression = f"(weights{''.join(routed)}) / n{''.join(held)}"
+    copied = result.model.copied_weights_bytes(result.scenario.accelerators)
+    if copied:
+        meaning = "projections to KV heads and latents that each keeps beyond an equal share"
+        terms.append(Term("x", "x", copied, "B", meaning))
+        expression += " + x"
     return [Working("fullest", "weights of the fullest", expression, (*terms, n), value, "B")]
 
 

@@ -99,7 +99,8 @@ def test_that_each_accelerator_keeps_its_share_and_whole_heads() -> None:
     for count, heads in ((1, 8), (2, 4), (8, 1), (16, 1), (3, 3)):
         memory = request_memory(model, count * 80e9, prompt_tokens=900, output_tokens=101, accelerators=count)
         assert memory.kv_bytes_each == pytest.approx(1000 * 131_072 * heads / 8)
-        assert memory.weights_bytes_each == -(-16_060_522_496 // count)
+        kept_again = 32 * 4096 * 2 * 128 * 8 * (heads / 8 - 1 / count) * 2  # keys' and values' projections
+        assert memory.weights_bytes_each == pytest.approx(16_060_522_496 / count + kept_again, abs=1)
         assert memory.capacity_bytes_each == 80e9
         parts = memory.weights_bytes_each + memory.kv_bytes_each + memory.reserve_bytes_each
         assert parts + memory.free_bytes_each == pytest.approx(80e9, abs=2)
@@ -196,7 +197,8 @@ def test_that_the_fullest_of_eight_accelerators_holds_8_of_60_experts() -> None:
     assert parts + memory.free_bytes_each == pytest.approx(1e9, abs=2)
     even = request_memory(model, 4 * 1e9, prompt_tokens=10, output_tokens=2, accelerators=4)
     assert even.uneven_bytes == pytest.approx(0, abs=1e-3)
-    assert model.fullest_weights_bytes(120) == pytest.approx(model.stored_weights_bytes / 120)
+    many = model.stored_weights_bytes / 120 + model.copied_weights_bytes(120)
+    assert model.fullest_weights_bytes(120) == pytest.approx(many)
 
 
 @given(models, st.integers(1, 300))
@@ -228,3 +230,16 @@ def test_that_counts_among_which_heads_divide_are_offered_first() -> None:
     each = model.stored_weights_bytes / 0.85
     assert fewest_accelerators(model, each / 4, **request) == 4
     assert fewest_accelerators(model, each / 8, **request) == 8
+
+
+def test_that_projections_to_a_kv_head_are_kept_where_the_head_is() -> None:
+    model = textbook(llama_8b())
+    assert model.copied_weights_bytes(8) == pytest.approx(0, abs=1e-3)
+    whole = 32 * 4096 * 2 * 128 * 8 * 2
+    assert model.copied_weights_bytes(16) == pytest.approx(whole * (1 / 8 - 1 / 16))
+
+
+def test_that_projections_to_a_latent_are_kept_by_each() -> None:
+    model = textbook(deepseek_v3(), "fp8")
+    down = 61 * 7168 * (1536 + 576)
+    assert model.copied_weights_bytes(8) == pytest.approx(down * 7 / 8)
