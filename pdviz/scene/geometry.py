@@ -90,7 +90,7 @@ def request_layout(width: float, height: float, scale: float, figures: int, warn
     top += warning_height + (gap if warning_lines else 0)
     free = (height - top) / scale
     panel_height = min(max(0.23 * free, 152.0), 230.0) * scale if free >= 560 else 0.0
-    tokens_height = (116.0 if free >= 760 else 76.0 if free >= 330 else 0.0) * scale
+    tokens_height = (116.0 if free >= 760 else 76.0 if free >= 430 else 0.0) * scale
     foot = height
     panels: list[Box] = []
     left, usable = 0.0, width - gap * (len(PANEL_SHARES) - 1)

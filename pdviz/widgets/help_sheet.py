@@ -21,6 +21,8 @@ MOUSE = (
     ("Wheel, Shift+drag", "pan"),
     ("Drag the strip above", "move the view"),
     ("Tab on the stage", "next token"),
+    ("Hover, F2", "explain a figure"),
+    ("Arrows on the anatomy", "layers, figures"),
     ("Esc", "clear; leave"),
 )
 

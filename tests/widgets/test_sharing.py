@@ -320,3 +320,21 @@ def test_that_nothing_in_the_window_takes_a_drop_for_itself(window: MainWindow, 
     window.explainer.open(window.request.figures[0], Pointed("ttft"), pin=True)
     for child in window.findChildren(QWidget):
         assert not (child.acceptDrops() and child.isEnabled()), child
+
+
+def test_that_all_files_of_one_drop_are_opened_and_said(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    model, chip, wrong = model_file(tmp_path), chip_file(tmp_path), tmp_path / "wrong.gguf"
+    wrong.write_bytes(bytes(range(64)))
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(path)) for path in (model, chip, wrong)])
+    told: list[str] = []
+    failed: list[str] = []
+    window.sharing.told.connect(told.append)
+    window.sharing.failed.connect(failed.append)
+    dropped(window, data)
+    assert window.store.scenario.model == model
+    assert window.store.scenario.accelerator == chip
+    assert told == ["mine.json: opened as the model. chip.toml: opened as the accelerator."]
+    assert failed == ["wrong.gguf: this is no GGUF file."]
