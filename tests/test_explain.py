@@ -876,3 +876,9 @@ def test_that_every_format_has_a_width_in_the_symbols() -> None:
         symbols = explain(result_of(weights_dtype=dtype, accelerator="B200"), "memory.weights").symbols
         said = "as published" if dtype == PUBLISHED else f"bytes of a weight in {DTYPES[dtype].title}"
         assert any(said in line for line in symbols)
+
+
+def test_that_active_parameters_are_told_in_the_conventions_in_use() -> None:
+    said = " ".join(explain(result_of(model="gpt-oss 120B"), "active_parameters").steps)
+    assert "without the embedding table: 5,132,849,472" in said  # published as 5.1 B
+    assert f"without embedding and head: {5_132_849_472 - 201_088 * 2_880:,}" in said

@@ -26,16 +26,30 @@ def parameters(result: Result, catalogue: Catalogue | None, *, active: bool) -> 
     else:
         summary = "All parameters of the main model, counted from the shapes of its matrices."
     left_out = result.architecture.left_out
+    others = _without_tables(result) if active else ()
     return explanation(
         "active_parameters" if active else "parameters",
         "Active parameters" if active else "Parameters",
         units.parameters(count),
         summary,
         main,
-        steps=(*steps, *((f"Left out: {', '.join(left_out)}.",) if left_out else ())),
+        steps=(*steps, *others, *((f"Left out: {', '.join(left_out)}.",) if left_out else ())),
         sources=sources.model_sources(result, catalogue),
         fidelity=sources.COUNTED,
         inputs=("parameters",) if active else ("active_parameters", "memory.weights"),
+    )
+
+
+def _without_tables(result: Result) -> tuple[str, ...]:
+    """The two other conventions in which active parameters are published."""
+    model = result.architecture
+    without = model.active_parameters - model.embedding.weights
+    if model.head is None:
+        return (f"Without the embedding table, which is the head too: {units.count(without)}.",)
+    neither = without - model.head.weights
+    return (
+        f"Others count without the embedding table: {units.count(without)}, "
+        f"or without embedding and head: {units.count(neither)}.",
     )
 
 
