@@ -99,7 +99,7 @@ def test_that_what_does_not_fit_is_said_first_with_what_is_missing(scenario: Sce
     if notice is not None:
         m = result.memory
         assert notices(result)[0] == notice
-        assert size(m.used_bytes + m.reserve_bytes - m.capacity_bytes) in notice.headline
+        assert size(m.used_bytes + m.uneven_bytes + m.reserve_bytes - m.capacity_bytes) in notice.headline
         for part in (m.weights_bytes, m.kv_bytes, m.capacity_bytes - m.reserve_bytes):
             assert size(part) in notice.details[0]
 
