@@ -18,6 +18,7 @@ from pdviz.costmodel.hf_refused import bare_class, refuse, refuse_classes
 from pdviz.costmodel.hf_traits import Family, on, window_tokens
 from pdviz.costmodel.quantisation import read_quantisation
 from pdviz.costmodel.stored import PLAIN_BYTES
+from pdviz.costmodel.weights import uneven_inputs
 from pdviz.errors import InputError
 
 _NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
@@ -156,7 +157,7 @@ def read_config(
     for spelling in _CONTEXT:
         context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
     layers = sum(run.count for run in runs) + _prediction_modules(inner)
-    quantisation = read_quantisation(inner, layers) or read_quantisation(outer, layers)
+    quantisation = read_quantisation(inner, layers, kind) or read_quantisation(outer, layers, kind)
     left_out = _left_out(path, inner, family)
     notes = [*family.notes, *inner.taken.remarks]
     if kind in FAMILIES and not is_whole:
@@ -175,7 +176,7 @@ def read_config(
         notes.append(f"Fields that were left aside and may matter: {', '.join(aside)}.")
     if left_out:
         notes.append(f"Not counted, since a decode pass does not run it: {', '.join(left_out)}.")
-    return Architecture(
+    found = Architecture(
         name=name,
         family=kind,
         hidden=hidden,
@@ -192,3 +193,9 @@ def read_config(
         left_out=tuple(left_out),
         quantisation=quantisation,
     )
+    if (uneven := uneven_inputs(found)) is not None and quantisation is not None:
+        raise outer.error(
+            f"quantization_config.group_size is {quantisation.group:,}, "
+            f"which does not divide the {uneven:,} inputs of a matrix"
+        )
+    return found
