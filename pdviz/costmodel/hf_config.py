@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdviz.costmodel.architecture import Architecture, Matrix
+from pdviz.costmodel.hf_context import context_of
 from pdviz.costmodel.hf_families import FAMILIES, NESTED
-from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
+from pdviz.costmodel.hf_fields import Fields, shown
 from pdviz.costmodel.hf_generic import contradicted, llama_like, not_understood, strange
 from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
 from pdviz.costmodel.hf_refused import bare_class, refuse, refuse_classes
@@ -23,14 +24,6 @@ from pdviz.errors import InputError
 
 _NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
 _DEEPEST = 4
-_CONTEXT = (
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "seq_length",
-    "max_sequence_length",
-    "n_ctx",
-)
 _BESIDE = {
     "vision_config": "a vision tower and its projector",
     "vision_tower": "a vision tower and its projector",
@@ -61,6 +54,11 @@ def _language_model(outer: Fields) -> list[Fields]:
 def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
     kind = inner.text("model_type") or outer.text("model_type")
     if kind is None:
+        if outer.has("producer") and outer.has("quantization"):
+            raise outer.error(
+                "this says how a model's weights were quantised (an hf_quant_config.json); "
+                "the config.json beside it is needed"
+            )
         raise outer.error("model_type is missing, expected the family's name, such as llama")
     refuse(inner, kind)
     refuse_classes(outer)
@@ -153,9 +151,7 @@ def read_config(
         head = Matrix("head", width, vocabulary, biased)
     elif biased:
         vectors += vocabulary
-    context = None
-    for spelling in _CONTEXT:
-        context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
+    context = context_of(inner, kind)
     layers = sum(run.count for run in runs) + _prediction_modules(inner)
     quantisation = read_quantisation(inner, layers, kind) or read_quantisation(outer, layers, kind)
     left_out = _left_out(path, inner, family)
