@@ -53,6 +53,10 @@ _TITLES = {
 }
 
 
+#: Methods by the name of a kernel -> the method.
+_OTHER_NAMES = {"awq_marlin": "awq", "gptq_marlin": "gptq"}
+
+
 class Quantisation(msgspec.Struct, frozen=True):
     """The stored form of weight matrices.
 
@@ -324,6 +328,22 @@ def _block(weights: Fields) -> tuple[int, int]:
     return rows, size
 
 
+def _say_cache(fields: Fields) -> None:
+    """A note where the file asks for a format of the KV cache."""
+    is_fp8 = fields.raw("kv_cache_quant_algo") == "FP8"
+    if fields.has("kv_cache_scheme"):
+        scheme = fields.child("kv_cache_scheme")
+        bits, kind = scheme.raw("num_bits"), scheme.raw("type")
+        is_fp8 = bits == 8 and kind == "float"
+        if not is_fp8:
+            fields.remark(
+                f"The file asks for a KV cache of {shown(bits)} bit ({shown(kind)}), which is left aside; "
+                "set the KV format to compare."
+            )
+    if is_fp8:
+        fields.remark("The file asks for an FP8 KV cache; set the KV format to compare.")
+
+
 def read_quantisation(fields: Fields, layers: int, kind: str) -> Quantisation | None:
     """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none.
 
@@ -346,6 +366,8 @@ def read_quantisation(fields: Fields, layers: int, kind: str) -> Quantisation | 
         "bitnet": _bitnet,
         "mxfp4": _mxfp4,
     }
+    _say_cache(inner)
+    method = _OTHER_NAMES.get(method, method)
     if method in simple:
         return simple[method](inner, layers)
     if method in ("compressed-tensors", "modelopt"):

@@ -175,3 +175,20 @@ def test_that_groups_that_do_not_divide_the_inputs_are_refused(method: str):
     with pytest.raises(InputError, match="group_size is 100, which does not divide the 4,096 inputs"):
         total(uneven)
     assert total({**AWQ, "group_size": -1}) < total(AWQ)
+
+
+@pytest.mark.parametrize("method", ["awq", "gptq"])
+def test_that_the_name_of_a_kernel_stands_for_its_method(method: str):
+    said = {"quant_method": method, "bits": 4, "group_size": 128}
+    assert total({**said, "quant_method": f"{method}_marlin"}) == total(said)
+
+
+def test_that_a_file_s_kv_format_is_a_note():
+    note = "The file asks for an FP8 KV cache; set the KV format to compare."
+    scheme = {"num_bits": 8, "type": "float", "strategy": "tensor"}
+    for asked in ({"kv_cache_scheme": scheme}, {"kv_cache_quant_algo": "FP8"}):
+        config = {**LLAMA, "quantization_config": grouped(["Linear"], **asked)}
+        assert note in read_config(config, "M").notes
+    other = {**LLAMA, "quantization_config": grouped(["Linear"], kv_cache_scheme={**scheme, "num_bits": 4})}
+    assert any("a KV cache of 4 bit" in text for text in read_config(other, "M").notes)
+    assert not any("KV" in text for text in read_config(LLAMA, "M").notes)
