@@ -39,8 +39,8 @@ def context_of(fields: Fields, kind: str) -> int | None:
     if tokens is None or kind == "cohere":
         longest = fields.count_or_none(name, most=MOST_TOKENS)
         if longest is not None and (tokens is None or longest > tokens):
-            beside = "" if tokens is None else f": max_position_embeddings says {tokens:,}"
-            fields.remark(f"The context length is {fields.label(name)}{beside}.")
+            beside = "" if tokens is None else f"; max_position_embeddings says {tokens:,}"
+            fields.remark(f"The context length is the {longest:,} of {fields.label(name)}{beside}.")
             return longest
     if tokens is None and not fields.present(_SPELLINGS[0]) and kind in _DEFAULTS:
         tokens = _DEFAULTS[kind]
@@ -66,5 +66,7 @@ def _scaled(fields: Fields, kind: str, tokens: int) -> int:
     if found > MOST_TOKENS:
         raise scaling.error(f"{scaling.label('factor')} makes a context of {found:,} tokens, too long")
     if found != tokens:
-        fields.remark(f"The context length is {fields.label(name)}'s: {base:,} × {factor:g} ({way}).")
+        fields.remark(
+            f"The context length is {base:,} × {factor:g} = {found:,}, as {fields.label(name)} ({way}) says."
+        )
     return found

@@ -133,11 +133,11 @@ def _some(
 
 
 def _matched(
-    patterns: list[str], kind: str, layers: int, fields: Fields, name: str, *, all_patterns: bool = False
+    patterns: list[str], kind: str, layers: int, fields: Fields, name: str, *, excluding: bool = False
 ) -> tuple[Kept, ...]:
     """What patterns single out in a family's model: ``re:`` opens a pattern, anything else is a whole name.
 
-    With ``all_patterns`` each is a pattern. Raises where one of them fits no module.
+    ``excluding`` each is a pattern, and one that fits no module is a note; else it raises.
     """
     if not patterns:
         return ()
@@ -146,12 +146,14 @@ def _matched(
         raise fields.error(f"{fields.label(name)} has {len(patterns):,} entries, too many to be modelled")
     found: set[Kept] = set()
     for pattern in patterns:
-        if all_patterns or pattern.startswith("re:"):
+        if excluding or pattern.startswith("re:"):
             fits = _matcher(pattern.removeprefix("re:"), fields, name)
         else:
             fits = pattern.__eq__
         here = set(_some(fits, modules, layers, fields, name))
-        if not here:
+        if not here and excluding:
+            fields.remark(f"{fields.label(name)}: nothing in this model fits {shown(pattern)}.")
+        elif not here:
             raise fields.error(
                 f"{fields.label(name)} has {shown(pattern)}, which fits none of the modules that are modelled"
             )
@@ -193,7 +195,7 @@ def excluded_by(fields: Fields, layers: int, kind: str, usual: tuple[int, int]) 
             raise fields.error(
                 f"{fields.label('dynamic')} gives {shown(pattern)} a format of its own, which is not modelled"
             )
-    return _matched(excluded, kind, layers, fields, "dynamic", all_patterns=True)
+    return _matched(excluded, kind, layers, fields, "dynamic", excluding=True)
 
 
 def within_blocks(fields: Fields, kind: str) -> tuple[Kept, ...] | None:

@@ -103,24 +103,35 @@ def test_that_a_class_s_context_length_is_taken_and_said(family: str, tokens: in
 def test_that_model_max_length_stands_in_and_is_said() -> None:
     found = read(model_type="baichuan", max_position_embeddings=AWAY, model_max_length=4096)
     assert found.max_context_tokens == 4096
-    assert "The context length is model_max_length." in found.notes
+    assert "The context length is the 4,096 of model_max_length." in found.notes
     longer = {"model_max_length": 131_072, "max_position_embeddings": 8192}
     command = read(model_type="cohere", use_qk_norm=False, **longer)
     assert command.max_context_tokens == 131_072
-    assert "The context length is model_max_length: max_position_embeddings says 8,192." in command.notes
+    said = "The context length is the 131,072 of model_max_length; max_position_embeddings says 8,192."
+    assert said in command.notes
     assert read(**longer).max_context_tokens == 8192  # elsewhere it speaks of the tokeniser
 
 
 @pytest.mark.parametrize(
     ("limit", "scaling", "expected", "said"),
     [
-        (4096, {"type": "linear", "factor": 4.0}, 16_384, "rope_scaling's: 4,096 × 4 (linear)."),
-        (4096, {"rope_type": "dynamic", "factor": 1.5}, 6144, "rope_scaling's: 4,096 × 1.5 (dynamic)."),
+        (
+            4096,
+            {"type": "linear", "factor": 4.0},
+            16_384,
+            "4,096 × 4 = 16,384, as rope_scaling (linear) says.",
+        ),
+        (
+            4096,
+            {"rope_type": "dynamic", "factor": 1.5},
+            6144,
+            "4,096 × 1.5 = 6,144, as rope_scaling (dynamic) says.",
+        ),
         (
             40_960,
             {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768},
             131_072,
-            "rope_scaling's: 32,768 × 4 (yarn).",
+            "32,768 × 4 = 131,072, as rope_scaling (yarn) says.",
         ),
         (163_840, {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096}, 163_840, None),
         (131_072, {"rope_type": "llama3", "factor": 8.0}, 131_072, None),

@@ -128,6 +128,13 @@ def test_that_gptq_leaves_out_what_dynamic_excludes():
     assert total({**GPTQ, "dynamic": {}}) == total(GPTQ) == total({**GPTQ, "dynamic": None})
 
 
+def test_that_an_exclusion_of_nothing_is_a_note():
+    config = {**LLAMA, "quantization_config": {**GPTQ, "dynamic": {"-:.*visual.*": {}}}}
+    found = read_config(config, "M")
+    assert stored_bytes(found).total == total(GPTQ)
+    assert 'quantization_config.dynamic: nothing in this model fits ".*visual.*".' in found.notes
+
+
 @pytest.mark.parametrize("changed", [{"bits": 8}, {"group_size": 32}, {"group_size": -1}])
 def test_that_gptq_with_formats_for_some_modules_is_refused(changed: dict[str, int]):
     with pytest.raises(InputError, match=r'dynamic gives "\+:\.\*mlp" a format of its own, which is not'):
