@@ -67,6 +67,6 @@ def _scaled(fields: Fields, kind: str, tokens: int) -> int:
         raise scaling.error(f"{scaling.label('factor')} makes a context of {found:,} tokens, too long")
     if found != tokens:
         fields.remark(
-            f"The context length is {base:,} × {factor:g} = {found:,}, as {fields.label(name)} ({way}) says."
+            f"The context length is {found:,}: {base:,} times the {factor:g} of {fields.label(name)} ({way})."
         )
     return found

@@ -24,9 +24,12 @@ _GATED = ("gate_proj", "up_proj", "down_proj")
 _LATENT = ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj")
 #: Before the layers' names, in files of language models alone and with a tower.
 _BEFORE = ("model.", "model.language_model.", "language_model.model.")
-#: Patterns with a repeated group, or with many repeats, can take forever to match.
+#: Patterns with a repeated group, or with many repeats and choices, can take forever to match.
 _REPEATED = r"\)(?:[*+]|\{)"
+_REPEAT = r"[*+]|\{\d*,"
+_CHOICE = r"(?<!\()\?|\([^()|]*\|"
 _MOST_REPEATS = 4
+_MOST_CHOICES = 6
 _MOST_MATCHES = 200_000
 
 
@@ -79,8 +82,10 @@ def modules_of(kind: str) -> tuple[Module, ...]:
 def _matcher(pattern: str, fields: Fields, name: str) -> Callable[[str], bool]:
     """Whether a name opens with what the pattern describes, as libraries match it."""
     text = pattern[:1000]
-    repeats = len(re.findall(r"[*+]|\{\d*,", text))
-    if len(pattern) > 1000 or repeats > _MOST_REPEATS or re.search(_REPEATED, text):
+    repeats = len(re.findall(_REPEAT, text))
+    choices = repeats + len(re.findall(_CHOICE, text))
+    is_involved = repeats > _MOST_REPEATS or choices > _MOST_CHOICES or re.search(_REPEATED, text)
+    if len(pattern) > 1000 or is_involved:
         raise fields.error(
             f"{fields.label(name)} has {shown(pattern)}, a pattern too involved to be modelled"
         )

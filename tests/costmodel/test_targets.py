@@ -79,6 +79,7 @@ def test_that_only_what_targets_name_is_quantised():
         (["model.layers.3.mlp.down_proj"], MLP // 3),
         (["re:.*self_attn.*", "re:.*mlp.up_proj"], 32 * (ATTENTION + MLP // 3)),
         (["re:(?!.*mlp).*o_proj"], 32 * OUTPUT),
+        (["re:.*layers\\.(0|1)\\.(self_attn|mlp)\\.(q|k|v|o|gate|up|down)_proj$"], 2 * (ATTENTION + MLP)),
         (["re:.*layers.*"], 32 * (ATTENTION + MLP)),
         (["lm_head"], 128256 * 4096),
     ],
@@ -103,6 +104,8 @@ def test_that_what_is_ignored_stays_out_of_the_targets():
         (["re:("], "no pattern that can be read$"),
         (["re:(.*)*x"], "a pattern too involved to be modelled$"),
         (["re:.*.*.*.*.*.*x"], "a pattern too involved to be modelled$"),
+        (["re:" + ".?" * 40 + "x"], "a pattern too involved to be modelled$"),
+        (["re:" + "(?:.|..)" * 30 + "x"], "a pattern too involved to be modelled$"),
     ],
 )
 def test_that_targets_that_name_nothing_known_are_refused(targets: list[object], expected: str):
