@@ -28,6 +28,7 @@ NO_LANGUAGE_MODEL = {
         _ENCODER,
     ),
     **dict.fromkeys(("eurobert", "gemma-embedding", "llama-embed", "t5encoder"), _ENCODER),
+    "t5": "it has an encoder, which is not modelled",
     **dict.fromkeys(("flux", "sd1", "sdxl", "sd3", "aura", "hidream", "lumina2", "qwen_image"), _PICTURES),
     **dict.fromkeys(("cosmos", "hyvid", "ltxv", "wan"), _PICTURES),
 }

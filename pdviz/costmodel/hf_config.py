@@ -10,26 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pdviz.costmodel.architecture import Architecture, Matrix
+from pdviz.costmodel.hf_context import context_of
 from pdviz.costmodel.hf_families import FAMILIES, NESTED
-from pdviz.costmodel.hf_fields import MOST_TOKENS, Fields, shown
+from pdviz.costmodel.hf_fields import Fields, shown
 from pdviz.costmodel.hf_generic import contradicted, llama_like, not_understood, strange
 from pdviz.costmodel.hf_layers import HIDDEN, norm_kind, norm_parameters, read_layers
 from pdviz.costmodel.hf_refused import bare_class, refuse, refuse_classes
 from pdviz.costmodel.hf_traits import Family, on, window_tokens
 from pdviz.costmodel.quantisation import read_quantisation
 from pdviz.costmodel.stored import PLAIN_BYTES
+from pdviz.costmodel.weights import uneven_inputs
 from pdviz.errors import InputError
 
 _NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
 _DEEPEST = 4
-_CONTEXT = (
-    "max_position_embeddings",
-    "n_positions",
-    "max_seq_len",
-    "seq_length",
-    "max_sequence_length",
-    "n_ctx",
-)
 _BESIDE = {
     "vision_config": "a vision tower and its projector",
     "vision_tower": "a vision tower and its projector",
@@ -60,6 +54,11 @@ def _language_model(outer: Fields) -> list[Fields]:
 def _family(outer: Fields, inner: Fields) -> tuple[str, Family]:
     kind = inner.text("model_type") or outer.text("model_type")
     if kind is None:
+        if outer.has("producer") and outer.has("quantization"):
+            raise outer.error(
+                "this says how a model's weights were quantised (an hf_quant_config.json); "
+                "the config.json beside it is needed"
+            )
         raise outer.error("model_type is missing, expected the family's name, such as llama")
     refuse(inner, kind)
     refuse_classes(outer)
@@ -152,11 +151,9 @@ def read_config(
         head = Matrix("head", width, vocabulary, biased)
     elif biased:
         vectors += vocabulary
-    context = None
-    for spelling in _CONTEXT:
-        context = context or inner.count_or_none(spelling, most=MOST_TOKENS)
+    context = context_of(inner, kind)
     layers = sum(run.count for run in runs) + _prediction_modules(inner)
-    quantisation = read_quantisation(inner, layers) or read_quantisation(outer, layers)
+    quantisation = read_quantisation(inner, layers, kind) or read_quantisation(outer, layers, kind)
     left_out = _left_out(path, inner, family)
     notes = [*family.notes, *inner.taken.remarks]
     if kind in FAMILIES and not is_whole:
@@ -175,7 +172,7 @@ def read_config(
         notes.append(f"Fields that were left aside and may matter: {', '.join(aside)}.")
     if left_out:
         notes.append(f"Not counted, since a decode pass does not run it: {', '.join(left_out)}.")
-    return Architecture(
+    found = Architecture(
         name=name,
         family=kind,
         hidden=hidden,
@@ -192,3 +189,9 @@ def read_config(
         left_out=tuple(left_out),
         quantisation=quantisation,
     )
+    if (uneven := uneven_inputs(found)) is not None and quantisation is not None:
+        raise outer.error(
+            f"quantization_config.group_size is {quantisation.group:,}, "
+            f"which does not divide the {uneven:,} inputs of a matrix"
+        )
+    return found

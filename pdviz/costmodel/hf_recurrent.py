@@ -39,11 +39,13 @@ def _selective(fields: Fields, hidden: int, prefix: str, bias: str, norms: bool)
     state = fields.count(state_name)
     kernel = fields.count(conv_name)
     rank = -(-hidden // 16) if fields.raw(rank_name) == "auto" else fields.count(rank_name)
-    inner = hidden * fields.count(expand_name, most=1024)
     said = None if prefix else fields.count_or_none("intermediate_size")
-    if said not in (None, inner):
-        raise fields.error(
-            f"{fields.label('intermediate_size')} is {said} but {expand_name} makes {inner}; they must agree"
+    inner = said or hidden * fields.count(expand_name, most=1024)
+    expand = None if said is None else fields.count_or_none(expand_name, most=1024)
+    if expand is not None and expand * hidden != inner:
+        fields.remark(
+            f"{fields.label(expand_name)} would make {expand * hidden:,} channels: "
+            f"intermediate_size, {inner:,}, is what the class takes."
         )
     conv_bias = fields.flag("mamba_conv_bias" if prefix else "use_conv_bias", True)
     with_bias = fields.flag(bias, False)

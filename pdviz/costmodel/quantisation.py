@@ -13,6 +13,7 @@ import msgspec
 
 from pdviz.costmodel.hf_fields import Fields, shown
 from pdviz.costmodel.hf_fields import plain as plain_name
+from pdviz.costmodel.hf_targets import Kept, excluded_by, refuse_sparse, targets_of, within_blocks
 
 #: Part of the model -> how modules of it are named in checkpoints (compiled when they are first needed).
 _PARTS = (
@@ -52,17 +53,8 @@ _TITLES = {
 }
 
 
-class Kept(msgspec.Struct, frozen=True):
-    """A part left in the published 16-bit format.
-
-    ``part`` is "attention", "dense", "shared", "experts", "router", "head", "embedding", or
-    "feed_forward" for whatever a layer has of the four in the middle. ``layer`` is None for every
-    layer; ``module`` None for the whole part.
-    """
-
-    part: str
-    layer: int | None = None
-    module: str | None = None
+#: Methods by the name of a kernel -> the method.
+_OTHER_NAMES = {"awq_marlin": "awq", "gptq_marlin": "gptq"}
 
 
 class Quantisation(msgspec.Struct, frozen=True):
@@ -72,9 +64,9 @@ class Quantisation(msgspec.Struct, frozen=True):
     inputs (0: the whole row) of ``rows`` outputs (0: all of them, together with ``group`` 0 one
     scale a matrix). ``zero_bits`` are those of a zero point beside each scale, ``index_bits`` those
     of an index for each input row, ``module_bits`` those of further scales of a whole matrix.
-    Second-level scales of bitsandbytes (1 in 16,384 weights) are left out. ``kept`` lists what stays
-    at 16 bit. ``weight_only`` is true where activations stay wide, so that weights are widened to be
-    multiplied.
+    ``second`` scales share one of 32 bits of their own (0: none do). ``kept`` lists what stays at 16
+    bit; ``only``, where it is not None, what alone is quantised. ``weight_only`` is true where
+    activations stay wide, so that weights are widened to be multiplied.
     """
 
     method: str
@@ -88,6 +80,8 @@ class Quantisation(msgspec.Struct, frozen=True):
     format: str = "int"
     kept: tuple[Kept, ...] = ()
     weight_only: bool = False
+    only: tuple[Kept, ...] | None = None
+    second: int = 0
 
     @property
     def narrow(self) -> str | None:
@@ -223,12 +217,17 @@ def _awq(fields: Fields, layers: int) -> Quantisation:
     return Quantisation("awq", bits, _group(fields, "group_size", "q_group_size"), zero_bits=zero, kept=kept)
 
 
-def _gptq(fields: Fields, layers: int) -> Quantisation:
+def _gptq(fields: Fields, layers: int, kind: str) -> Quantisation:
     bits = _bits(fields, "bits", allowed=(2, 3, 4, 8))
     always = _ALWAYS if fields.switch("lm_head", False) else _WITH_HEAD
     kept = _kept(fields, "modules_in_block_to_not_quantize", layers, always)
+    size = _group(fields, "group_size")
+    kept = tuple(dict.fromkeys((*kept, *excluded_by(fields, layers, kind, (bits, size)))))
+    only = within_blocks(fields, kind)
+    if only is not None and "head" not in always:
+        only = (*only, Kept("head"))
     # Kernels store a zero point even for symmetric weights, and the group of each input row.
-    return Quantisation("gptq", bits, _group(fields, "group_size"), zero_bits=bits, index_bits=32, kept=kept)
+    return Quantisation("gptq", bits, size, zero_bits=bits, index_bits=32, kept=kept, only=only)
 
 
 def _bitsandbytes(fields: Fields, layers: int) -> Quantisation:
@@ -240,9 +239,9 @@ def _bitsandbytes(fields: Fields, layers: int) -> Quantisation:
         )
     if eight:
         return Quantisation("bitsandbytes", 8, scale_bits=32, kept=kept)
-    scale = 8 if fields.switch("bnb_4bit_use_double_quant", False) else 32
-    kind = fields.text("bnb_4bit_quant_type") or "fp4"
-    return Quantisation("bitsandbytes", 4, 64, scale_bits=scale, format=kind.rstrip("4")[:8], kept=kept)
+    scale, second = (8, 256) if fields.switch("bnb_4bit_use_double_quant", False) else (32, 0)
+    form = (fields.text("bnb_4bit_quant_type") or "fp4").rstrip("4")[:8]
+    return Quantisation("bitsandbytes", 4, 64, scale_bits=scale, format=form, kept=kept, second=second)
 
 
 def _mxfp4(fields: Fields, layers: int) -> Quantisation:
@@ -251,8 +250,9 @@ def _mxfp4(fields: Fields, layers: int) -> Quantisation:
     return Quantisation("mxfp4", 4, 32, scale_bits=8, format="fp", kept=kept)
 
 
-def _groups(fields: Fields, method: str, layers: int) -> Quantisation:
+def _groups(fields: Fields, method: str, layers: int, family: str) -> Quantisation:
     """compressed-tensors and modelopt: ``config_groups`` with one scheme for weights."""
+    refuse_sparse(fields)
     ignored = "ignore" if fields.has("ignore") else "exclude_modules"
     kept = _kept(fields, ignored, layers, _ALWAYS)
     if not fields.has("config_groups"):
@@ -264,6 +264,7 @@ def _groups(fields: Fields, method: str, layers: int) -> Quantisation:
         raise fields.error(f"{fields.label('quant_algo')} must be FP8 or NVFP4, got {shown(algorithm)}")
     found: dict[Quantisation, None] = {}
     groups = fields.child("config_groups")
+    only = targets_of(groups, family, layers)
     for name in groups.names():
         weights = groups.child(name).child("weights")
         wide = not groups.child(name).has("input_activations")
@@ -285,7 +286,7 @@ def _groups(fields: Fields, method: str, layers: int) -> Quantisation:
                 scale, further = 8, 64
         zero = bits if kind == "int" and not weights.switch("symmetric", True) else 0
         form = "fp" if kind == "float" else "int"
-        found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept, wide)] = None
+        found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept, wide, only)] = None
     if len(found) != 1:
         raise fields.error(
             f"{fields.label('config_groups')} must hold one format for all weights, got {len(found)}"
@@ -327,10 +328,26 @@ def _block(weights: Fields) -> tuple[int, int]:
     return rows, size
 
 
-def read_quantisation(fields: Fields, layers: int) -> Quantisation | None:
+def _say_cache(fields: Fields) -> None:
+    """A note where the file asks for a format of the KV cache."""
+    is_fp8 = fields.raw("kv_cache_quant_algo") == "FP8"
+    if fields.has("kv_cache_scheme"):
+        scheme = fields.child("kv_cache_scheme")
+        bits, kind = scheme.raw("num_bits"), scheme.raw("type")
+        is_fp8 = bits == 8 and kind == "float"
+        if not is_fp8:
+            fields.remark(
+                f"The file asks for a KV cache of {shown(bits)} bit ({shown(kind)}), which is left aside; "
+                "set the KV format to compare."
+            )
+    if is_fp8:
+        fields.remark("The file asks for an FP8 KV cache; set the KV format to compare.")
+
+
+def read_quantisation(fields: Fields, layers: int, kind: str) -> Quantisation | None:
     """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none.
 
-    ``layers`` is how many there are, prediction modules included.
+    ``layers`` is how many there are, prediction modules included; ``kind`` is the family.
     """
     if fields.has("quantization"):
         return _mlx(fields.child("quantization"), layers)
@@ -344,14 +361,16 @@ def read_quantisation(fields: Fields, layers: int) -> Quantisation | None:
         "fp8": _fp8,
         "fbgemm_fp8": _fbgemm,
         "awq": _awq,
-        "gptq": _gptq,
+        "gptq": lambda fields, layers: _gptq(fields, layers, kind),
         "bitsandbytes": _bitsandbytes,
         "bitnet": _bitnet,
         "mxfp4": _mxfp4,
     }
+    _say_cache(inner)
+    method = _OTHER_NAMES.get(method, method)
     if method in simple:
         return simple[method](inner, layers)
     if method in ("compressed-tensors", "modelopt"):
-        return _groups(inner, method, layers)
+        return _groups(inner, method, layers, kind)
     known = ", ".join(sorted((*simple, "compressed-tensors", "modelopt")))
     raise inner.error(f"{inner.label('quant_method')} {shown(method)} is not modelled; known are {known}")

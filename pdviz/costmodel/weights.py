@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
-from pdviz.costmodel.quantisation import Kept, Quantisation
+from pdviz.costmodel.hf_targets import Kept
+from pdviz.costmodel.quantisation import Quantisation
 from pdviz.costmodel.stored import PLAIN_BYTES, StoredBytes
 from pdviz.errors import InputError
 from pdviz.units import percent
@@ -17,22 +18,25 @@ _PLAIN_FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "flo
 _GGML_FORMATS = {"F32": "fp32", "F64": "fp32", "F16": "fp16", "BF16": "bf16"}
 
 #: Matrix -> names of the modules that hold it, where a file may keep one of them at 16 bit.
-_MODULES = {
-    "qkv": {"q_proj", "k_proj", "v_proj", "qkv_proj", "qkv"},
-    "q": {"q_proj"},
-    "q_down": {"q_a_proj", "wq_a"},
-    "q_up": {"q_b_proj", "wq_b"},
-    "kv_down": {"kv_a_proj_with_mqa", "wkv_a"},
-    "kv_up": {"kv_b_proj", "wkv_b"},
-    "attention output": {"o_proj", "out_proj", "dense", "wo"},
-    "gate and up": {"gate_proj", "up_proj", "gate_up_proj"},
-    "up": {"up_proj", "gate_proj"},
-    "down": {"down_proj"},
-    "shared gate": {"shared_expert_gate"},
-    "qkv and gate": {"in_proj_qkvz", "in_proj_qkv", "in_proj_z"},
-    "decay and beta": {"in_proj_ba", "in_proj_b", "in_proj_a"},
-    "input projection": {"in_proj"},
+_MODULES: dict[str, frozenset[str]] = {
+    "qkv": frozenset({"q_proj", "k_proj", "v_proj", "qkv_proj", "qkv"}),
+    "q": frozenset({"q_proj"}),
+    "q_down": frozenset({"q_a_proj", "wq_a"}),
+    "q_up": frozenset({"q_b_proj", "wq_b"}),
+    "kv_down": frozenset({"kv_a_proj_with_mqa", "wkv_a"}),
+    "kv_up": frozenset({"kv_b_proj", "wkv_b"}),
+    "attention output": frozenset({"o_proj", "out_proj", "dense", "wo"}),
+    "gate and up": frozenset({"gate_proj", "up_proj", "gate_up_proj"}),
+    "up": frozenset({"up_proj", "gate_proj"}),
+    "down": frozenset({"down_proj"}),
+    "shared gate": frozenset({"shared_expert_gate"}),
+    "router": frozenset({"gate"}),
+    "qkv and gate": frozenset({"in_proj_qkvz", "in_proj_qkv", "in_proj_z"}),
+    "decay and beta": frozenset({"in_proj_ba", "in_proj_b", "in_proj_a"}),
+    "input projection": frozenset({"in_proj"}),
 }
+#: Fused matrix -> the modules that are stored apart, in the order of `pieces`.
+_APART = {"qkv": ("q_proj", "k_proj", "v_proj"), "gate and up": ("gate_proj", "up_proj")}
 
 
 def plain_bytes(architecture: Architecture) -> int:
@@ -61,15 +65,28 @@ def pieces(matrix: Matrix, attention: Attention | None) -> list[int]:
     return [matrix.outputs]
 
 
+def _named(matrix: Matrix, attention: Attention | None) -> list[tuple[int, frozenset[str]]]:
+    """(outputs, names) of the modules that are stored apart."""
+    widths, names = pieces(matrix, attention), _MODULES.get(matrix.name, frozenset())
+    apart = _APART.get(matrix.name, ())
+    if len(widths) != len(apart):
+        return [(width, names) for width in widths]
+    fused = names.difference(apart)
+    return [(width, fused | {name}) for width, name in zip(widths, apart, strict=True)]
+
+
+def _piece_bits(inputs: int, outputs: int, stored: Quantisation) -> int:
+    """Bits of a module in a quantised format."""
+    down = 1 if stored.rows == 0 else -(-outputs // stored.rows)
+    scales = down * (-(-inputs // stored.group) if stored.group else 1)
+    bits = inputs * outputs * stored.bits + scales * (stored.scale_bits + stored.zero_bits)
+    bits += 32 * -(-scales // stored.second) if stored.second else 0
+    return bits + inputs * stored.index_bits + stored.module_bits
+
+
 def matrix_bytes(matrix: Matrix, stored: Quantisation, attention: Attention | None = None) -> int:
     """Bytes of a matrix in a quantised format, scales and zero points included, bias apart."""
-    bits = 0
-    for outputs in pieces(matrix, attention):
-        down = 1 if stored.rows == 0 else -(-outputs // stored.rows)
-        across = -(-matrix.inputs // stored.group) if stored.group else 1
-        bits += matrix.inputs * outputs * stored.bits
-        bits += down * across * (stored.scale_bits + stored.zero_bits) + matrix.inputs * stored.index_bits
-        bits += stored.module_bits
+    bits = sum(_piece_bits(matrix.inputs, outputs, stored) for outputs in pieces(matrix, attention))
     return -(-bits // 8)
 
 
@@ -80,21 +97,32 @@ class Counter:
         self.plain = plain_bytes(architecture)
         self.stored = architecture.quantisation
         self.gemma4 = architecture.family.startswith("gemma4")
-        self.kept = self.stored.kept if self.stored is not None else ()
+        self.kept: tuple[Kept, ...] = ()
+        if self.stored is not None:
+            self.kept = (*self.stored.kept, *(self.stored.only or ()))
 
-    def layers_kept(self, matrix: Matrix, part: str, first: int, count: int) -> int:
-        """For how many of ``count`` layers from ``first`` on the matrix stays at 16 bit."""
-        if self.stored is None:
-            return count
+    def _chosen(
+        self, listed: tuple[Kept, ...], names: frozenset[str], part: str, first: int, count: int
+    ) -> set[int]:
+        """Which of ``count`` layers from ``first`` on a list singles out, for a module of such names."""
         chosen: set[int] = set()
-        for kept in self.kept:
-            if part not in self._parts(kept) or not self._names(kept, matrix):
+        for one in listed:
+            if part not in self._parts(one) or not (one.module is None or one.module in names):
                 continue
-            if kept.layer is None:
-                return count
-            if first <= kept.layer < first + count:
-                chosen.add(kept.layer)
-        return len(chosen)
+            if one.layer is None:
+                return set(range(first, first + count))
+            if first <= one.layer < first + count:
+                chosen.add(one.layer)
+        return chosen
+
+    def _quantised(self, names: frozenset[str], part: str, first: int, count: int) -> int:
+        """For how many layers a module of such names is stored in the quantised format."""
+        if self.stored is None:
+            return 0
+        kept = self._chosen(self.stored.kept, names, part, first, count)
+        if self.stored.only is None:
+            return count - len(kept)
+        return len(self._chosen(self.stored.only, names, part, first, count) - kept)
 
     def _parts(self, kept: Kept) -> tuple[str, ...]:
         if kept.part != "feed_forward":
@@ -102,9 +130,9 @@ class Counter:
         # Gemma 4's experts stand beside the MLP that every token meets, not inside it.
         return ("shared", "dense") if self.gemma4 else ("shared", "dense", "experts", "router")
 
-    @staticmethod
-    def _names(kept: Kept, matrix: Matrix) -> bool:
-        return kept.module is None or kept.module in _MODULES.get(matrix.name, ())
+    def is_narrow(self, matrix: Matrix, part: str, first: int, count: int) -> bool:
+        """Whether any of the layers stores the matrix, or a module of it, in the quantised format."""
+        return self._quantised(_MODULES.get(matrix.name, frozenset()), part, first, count) > 0
 
     def matrices(
         self,
@@ -116,10 +144,13 @@ class Counter:
     ) -> int:
         total = 0
         for matrix in matrices:
-            kept = self.layers_kept(matrix, part, first, count)
-            total += kept * matrix.weights * self.plain
-            if self.stored is not None and kept < count:
-                total += (count - kept) * matrix_bytes(matrix, self.stored, attention)
+            narrow: dict[int, int] = {}
+            for outputs, names in _named(matrix, attention):
+                n = self._quantised(names, part, first, count)
+                total += (count - n) * matrix.inputs * outputs * self.plain
+                if self.stored is not None and n:
+                    narrow[n] = narrow.get(n, 0) + _piece_bits(matrix.inputs, outputs, self.stored)
+            total += sum(n * -(-bits // 8) for n, bits in narrow.items())
             total += count * (matrix.parameters - matrix.weights) * self.plain
         return total
 
@@ -139,6 +170,28 @@ class Counter:
         if block is not None:
             dense += count * block.vectors * self.plain
         return dense, experts
+
+
+def uneven_inputs(architecture: Architecture) -> int | None:
+    """Inputs of an AWQ or GPTQ matrix that the groups do not divide; None where there are none."""
+    stored, counter, first = architecture.quantisation, Counter(architecture), 0
+    if stored is None or stored.method not in ("awq", "gptq") or not stored.group:
+        return None
+    for run in architecture.runs:
+        for part, matrices in _parts_of(run.layer):
+            for matrix in matrices:
+                if matrix.inputs % stored.group and counter.is_narrow(matrix, part, first, run.count):
+                    return matrix.inputs
+        first += run.count
+    return None
+
+
+def _parts_of(layer: Layer) -> list[tuple[str, tuple[Matrix, ...]]]:
+    block, attention = layer.feed_forward, layer.attention
+    found = [] if attention is None else [("attention", attention.matrices)]
+    if isinstance(block, Experts):
+        return [*found, ("router", block.router), ("shared", block.shared), ("experts", block.expert)]
+    return found if block is None else [*found, ("dense", block.matrices)]
 
 
 def stored_bytes(architecture: Architecture) -> StoredBytes:

@@ -503,6 +503,7 @@ def test_that_the_alignment_must_be_possible(alignment: object) -> None:
         ),
         ({"general__architecture": "controlvector"}, "this is a control vector; its model's file is needed"),
         ({"general__architecture": "flux"}, "this is a model of pictures or video, not a language model"),
+        ({"general__architecture": "t5"}, "it has an encoder, which is not modelled"),
         ({"general__architecture": "bert"}, "this is an encoder, which neither prefills nor decodes"),
         ({"llama__attention__causal": False}, "this is an encoder, which neither prefills nor decodes"),
         ({"general__type": "adapter"}, "this is an adapter (LoRA); its base model's file is needed"),

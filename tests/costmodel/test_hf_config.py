@@ -600,3 +600,7 @@ def test_that_a_damaged_file_is_refused_or_read_and_nothing_else(
 def test_that_random_fields_are_refused_or_read_and_nothing_else(fields: dict[str, Any]):
     found = read_or_refuse(fields)
     assert found.startswith("config.json: ") if isinstance(found, str) else found.parameters > 0
+
+
+def test_that_command_r_takes_the_context_that_it_was_published_with():
+    assert read_config(catalogue()["command-r"]["config"], "Command R").max_context_tokens == 131_072

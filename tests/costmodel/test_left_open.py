@@ -85,8 +85,78 @@ def test_that_a_head_that_the_family_ties_or_does_not_is_said() -> None:
 
 
 def test_that_no_context_length_is_said() -> None:
-    (note,) = read(max_position_embeddings=AWAY).notes
-    assert note == "The file gives no context length: prompts of any length are taken."
+    note = "The file gives no context length: prompts of any length are taken."
+    found = read(model_type="baichuan", max_position_embeddings=AWAY)
+    assert (found.max_context_tokens, note in found.notes) == (None, True)
+    assert note in read(max_position_embeddings=None).notes
+
+
+@pytest.mark.parametrize(
+    ("family", "tokens"), [("llama", 2048), ("gemma", 8192), ("qwen2", 32_768), ("mistral", 131_072)]
+)
+def test_that_a_class_s_context_length_is_taken_and_said(family: str, tokens: int) -> None:
+    found = read(model_type=family, max_position_embeddings=AWAY, head_dim=64)
+    assert found.max_context_tokens == tokens
+    assert any(f"max_position_embeddings = {tokens}" in note for note in found.notes)
+
+
+def test_that_model_max_length_stands_in_and_is_said() -> None:
+    found = read(model_type="baichuan", max_position_embeddings=AWAY, model_max_length=4096)
+    assert found.max_context_tokens == 4096
+    assert "The context length is the 4,096 of model_max_length." in found.notes
+    longer = {"model_max_length": 131_072, "max_position_embeddings": 8192}
+    command = read(model_type="cohere", use_qk_norm=False, **longer)
+    assert command.max_context_tokens == 131_072
+    said = "The context length is the 131,072 of model_max_length; max_position_embeddings says 8,192."
+    assert said in command.notes
+    assert read(**longer).max_context_tokens == 8192  # elsewhere it speaks of the tokeniser
+
+
+@pytest.mark.parametrize(
+    ("limit", "scaling", "expected", "said"),
+    [
+        (
+            4096,
+            {"type": "linear", "factor": 4.0},
+            16_384,
+            "16,384: 4,096 times the 4 of rope_scaling (linear).",
+        ),
+        (
+            4096,
+            {"rope_type": "dynamic", "factor": 1.5},
+            6144,
+            "6,144: 4,096 times the 1.5 of rope_scaling (dynamic).",
+        ),
+        (
+            40_960,
+            {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 32_768},
+            131_072,
+            "131,072: 32,768 times the 4 of rope_scaling (yarn).",
+        ),
+        (163_840, {"type": "yarn", "factor": 40, "original_max_position_embeddings": 4096}, 163_840, None),
+        (131_072, {"rope_type": "llama3", "factor": 8.0}, 131_072, None),
+        (131_072, {"type": "longrope", "factor": 32.0}, 131_072, None),
+        (131_072, {"type": "su", "short_factor": [1]}, 131_072, None),
+        (32_768, {"type": "mrope", "mrope_section": [16, 24, 24]}, 32_768, None),
+        (32_768, {"rope_type": "default", "rope_theta": 1e4}, 32_768, None),
+        (32_768, {"full_attention": {"rope_type": "yarn", "factor": 2.0}}, 32_768, None),
+    ],
+)
+def test_that_scaled_positions_make_the_context_longer(
+    limit: int, scaling: dict[str, object], expected: int, said: str | None
+) -> None:
+    for field in ("rope_scaling", "rope_parameters"):
+        found = read(max_position_embeddings=limit, **{field: scaling})
+        assert found.max_context_tokens == expected
+        notes = [note for note in found.notes if note.startswith("The context length")]
+        name = None if said is None else said.replace("rope_scaling", field)
+        assert notes == ([] if name is None else [f"The context length is {name}"])
+
+
+@pytest.mark.parametrize("factor", [None, "4", True, 0.5, float("nan"), 1e12])
+def test_that_a_factor_of_scaled_positions_must_be_a_number(factor: object) -> None:
+    with pytest.raises(InputError, match=r"rope_scaling\.factor must be a number from 1 to 1,048,576, got"):
+        read(rope_scaling={"type": "linear", "factor": factor})
 
 
 def test_that_a_model_without_a_growing_cache_needs_no_context_length() -> None:
@@ -255,3 +325,8 @@ def test_that_a_null_language_model_is_named() -> None:
     with pytest.raises(InputError, match=r"^vl\.json: text_config is null, expected an object"):
         read_config({"model_type": "gemma3", "text_config": None}, "vl", "vl.json")
     assert read(text_config=None).layers == 4
+
+
+def test_that_a_file_on_how_weights_were_quantised_is_told_from_a_model() -> None:
+    with pytest.raises(InputError, match=r"hf_quant_config\.json\); the config\.json beside it is needed$"):
+        read_config({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4"}}, "M")

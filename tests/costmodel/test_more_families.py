@@ -133,7 +133,6 @@ def test_that_a_tied_head_keeps_its_bias():
     ("name", "changes", "sentence"),
     [
         ("Hunyuan-A13B", {"use_cla": True}, "use_cla must be false: layers that share caches"),
-        ("Falcon-Mamba-7B", {"intermediate_size": 4096}, "intermediate_size is 4096 but expand makes 8192"),
         ("Bamba-9B", {"mamba_d_head": 32}, "mamba_n_heads is 128 heads of 32, but mamba_expand makes 8,192"),
         ("Mamba-Codestral-7B", {"num_heads": 64}, "num_heads is 64 heads of 64, but expand makes 8,192"),
         ("GPT-Neo-1.3B", {"attention_types": [[["global"], 12]]}, "attention_types must say global or local"),
@@ -474,3 +473,11 @@ def test_that_a_damaged_file_of_a_further_family_is_read_or_refused(name: str):
         else:
             assert 0 < found.active_parameters <= found.parameters
             assert sum(run.count for run in found.runs) == found.layers
+
+
+def test_that_falcon_mamba_is_as_wide_as_it_says_whatever_expand_makes() -> None:
+    found = changed("Falcon-Mamba-7B", expand=16, intermediate_size=8192)
+    assert found.parameters == 7_272_665_088
+    assert found.notes[-1] == (
+        "expand would make 65,536 channels: intermediate_size, 8,192, is what the class takes."
+    )

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pdviz.costmodel.architecture import Architecture, Matrix
 from pdviz.costmodel.hf_config import read_config
-from pdviz.costmodel.quantisation import Kept, Quantisation
+from pdviz.costmodel.hf_targets import Kept
+from pdviz.costmodel.quantisation import Quantisation
 from pdviz.costmodel.weights import matrix_bytes, plain_bytes, stored_bytes
 from pdviz.errors import InputError
 
