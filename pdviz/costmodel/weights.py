@@ -173,9 +173,9 @@ class Counter:
 
 
 def uneven_inputs(architecture: Architecture) -> int | None:
-    """Inputs of an AWQ or GPTQ matrix that the groups do not divide; None where there are none."""
+    """Inputs of an AWQ matrix that the groups do not divide, None where there are none; GPTQ rounds up."""
     stored, counter, first = architecture.quantisation, Counter(architecture), 0
-    if stored is None or stored.method not in ("awq", "gptq") or not stored.group:
+    if stored is None or stored.method != "awq" or not stored.group:
         return None
     for run in architecture.runs:
         for part, matrices in _parts_of(run.layer):

@@ -179,12 +179,13 @@ def test_that_double_quantisation_has_a_second_level():
     assert once - twice == weights // 64 * 3 - weights // (64 * 256) * 4
 
 
-@pytest.mark.parametrize("method", ["awq", "gptq"])
-def test_that_groups_that_do_not_divide_the_inputs_are_refused(method: str):
-    uneven = {"quant_method": method, "bits": 4, "group_size": 100}
+def test_that_groups_that_do_not_divide_the_inputs_are_refused_but_for_gptq_which_rounds_up():
+    uneven = {"quant_method": "awq", "bits": 4, "group_size": 100}
     with pytest.raises(InputError, match="group_size is 100, which does not divide the 4,096 inputs"):
         total(uneven)
     assert total({**AWQ, "group_size": -1}) < total(AWQ)
+    gptq = {**uneven, "quant_method": "gptq"}
+    assert total({**gptq, "group_size": 128}) < total(gptq) < total({**gptq, "group_size": 64})
 
 
 @pytest.mark.parametrize("method", ["awq", "gptq"])
