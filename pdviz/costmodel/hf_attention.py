@@ -67,6 +67,37 @@ def grouped_attention(fields: Fields, family: Family, hidden: int) -> Attention:
     )
 
 
+def grouped(
+    hidden: int,
+    heads: int,
+    kv_heads: int,
+    width: int,
+    bias: bool,
+    vectors: int = 0,
+    *,
+    projected: int = 2,
+    between: tuple[Matrix, ...] = (),
+) -> Attention:
+    """Plain grouped-query attention; ``projected`` is 1 where keys and values are one projection.
+
+    Matrices ``between`` stand after the projections.
+    """
+    return Attention(
+        kind="full",
+        query_heads=heads,
+        kv_heads=kv_heads,
+        head_dim=width,
+        value_head_dim=width,
+        matrices=(
+            Matrix("qkv", hidden, (heads + projected * kv_heads) * width, bias),
+            *between,
+            Matrix("attention output", heads * width, hidden, bias),
+        ),
+        cache_elements=2 * kv_heads * width,
+        vectors=vectors,
+    )
+
+
 def latent_attention(fields: Fields, family: Family, hidden: int) -> Attention:
     """Multi-head latent attention (DeepSeek-V2 report, arXiv 2405.04434, section 2.1).
 
@@ -183,19 +214,8 @@ def gemma4(fields: Fields, hidden: int, kind: str) -> Attention:
     )
     width = fields.count("global_head_dim" if kind == "full" else "head_dim")
     bias = fields.flag("attention_bias", False)
-    return Attention(
-        kind="full",
-        query_heads=heads,
-        kv_heads=kv_heads,
-        head_dim=width,
-        value_head_dim=width,
-        matrices=(
-            Matrix("qkv", hidden, (heads + (1 if shared else 2) * kv_heads) * width, bias),
-            Matrix("attention output", heads * width, hidden, bias),
-        ),
-        cache_elements=2 * kv_heads * width,
-        vectors=2 * width,
-    )
+    projected = 1 if shared else 2
+    return grouped(hidden, heads, kv_heads, width, bias, 2 * width, projected=projected)
 
 
 def _heads_of_kind(fields: Fields, kind: str) -> int:
@@ -255,17 +275,5 @@ def step(fields: Fields, hidden: int, kind: str) -> Attention:
 def _gated(fields: Fields, hidden: int, heads: int, kv_heads: int, *, by_channel: bool) -> Attention:
     width = fields.count("head_dim")
     bias = fields.flag("attention_bias", False)
-    return Attention(
-        kind="full",
-        query_heads=heads,
-        kv_heads=kv_heads,
-        head_dim=width,
-        value_head_dim=width,
-        matrices=(
-            Matrix("qkv", hidden, (heads + 2 * kv_heads) * width, bias),
-            Matrix("attention gate", hidden, heads * (width if by_channel else 1)),
-            Matrix("attention output", heads * width, hidden, bias),
-        ),
-        cache_elements=2 * kv_heads * width,
-        vectors=2 * width,
-    )
+    gate = Matrix("attention gate", hidden, heads * (width if by_channel else 1))
+    return grouped(hidden, heads, kv_heads, width, bias, 2 * width, between=(gate,))

@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from pdviz.costmodel.architecture import Attention, FeedForward, Layer, Matrix, Run
-from pdviz.costmodel.hf_attention import head_width
+from pdviz.costmodel.architecture import FeedForward, Layer, Run
+from pdviz.costmodel.hf_attention import grouped, head_width
 from pdviz.costmodel.hf_fields import MOST_HEADS, MOST_LAYERS, MOST_WIDTH, Fields, shown
 from pdviz.costmodel.hf_layers import LAYERS, mlp, runs_of
 from pdviz.costmodel.hf_traits import HEADS
-
-
-def _grouped(hidden: int, heads: int, kv_heads: int, width: int, bias: bool, vectors: int = 0) -> Attention:
-    return Attention(
-        kind="full",
-        query_heads=heads,
-        kv_heads=kv_heads,
-        head_dim=width,
-        value_head_dim=width,
-        matrices=(
-            Matrix("qkv", hidden, (heads + 2 * kv_heads) * width, bias),
-            Matrix("attention output", heads * width, hidden, bias),
-        ),
-        cache_elements=2 * kv_heads * width,
-        vectors=vectors,
-    )
 
 
 def _share(fields: Fields, name: str, heads: int, by: int) -> int:
@@ -67,7 +51,7 @@ def searched(fields: Fields, hidden: int) -> tuple[Run, ...]:
         mixer = feed_forward = None
         if not attention.switch("no_op", False):
             share = _share(attention, "n_heads_in_group", heads, attention.count("n_heads_in_group"))
-            mixer = _grouped(hidden, heads, share, width, bias)
+            mixer = grouped(hidden, heads, share, width, bias)
         if not block_mlp.switch("no_op", False):
             factor = _factor(block_mlp, "ffn_mult", block_mlp.raw("ffn_mult"))
             inner = _multiple(block_mlp, int(2 * factor * hidden / 3), 256)
@@ -85,7 +69,7 @@ def decilm(fields: Fields, hidden: int) -> tuple[Run, ...]:
     listed = _numbers(fields, "num_key_value_heads_per_layer", fields.count(*LAYERS, most=MOST_LAYERS))
     return runs_of(
         Layer(
-            _grouped(hidden, heads, kv_heads, width, False)
+            grouped(hidden, heads, kv_heads, width, False)
             if _share(fields, "num_key_value_heads_per_layer", heads, kv_heads)
             else None,
             block,
@@ -124,5 +108,5 @@ def openelm(fields: Fields, hidden: int) -> tuple[Run, ...]:
         inner = max(step, int(ideal + step / 2) // step * step)
         inner = _multiple(fields, inner + step if inner < 0.9 * ideal else inner, step)
         block = FeedForward(mlp(hidden, inner, gated=gated, bias=False))
-        found.append(Layer(_grouped(hidden, heads, kv_heads, width, False, normed), block, 2 * hidden))
+        found.append(Layer(grouped(hidden, heads, kv_heads, width, False, normed), block, 2 * hidden))
     return runs_of(found)
