@@ -93,6 +93,20 @@ class Strip(msgspec.Struct, frozen=True):
             before += column.count
         return found
 
+    def layer_boxes(self, layer: int) -> tuple[Box, Box] | None:
+        """What stands for a layer of the model: among the weights, and in the lane below them."""
+        before = 0
+        for column in self.columns:
+            if layer < before + column.count:
+                x = column.x + (layer - before) * column.layer_w
+                wide = max(column.layer_w, 2.0)
+                return (
+                    Box(x, self.area.y, wide, self.area.h),
+                    Box(x, self.lane.y, wide, self.lane.h),
+                )
+            before += column.count
+        return None
+
     def outside_at(self, x: float, y: float) -> bool | None:
         """True before the layers, false behind them, None elsewhere."""
         if not self.area.y <= y < self.area.bottom:

@@ -30,6 +30,8 @@ from pdviz.widgets.palette import colour, text_width
 from pdviz.widgets.view import PaintedView
 
 Key = Qt.Key
+LIGHT = 0.16
+"""Opacity of what lights up a layer or a line."""
 LAYER_KEYS = {Key.Key_Left: -1, Key.Key_Right: 1, Key.Key_Home: -(10**9), Key.Key_End: 10**9}
 ROW_KEYS = {Key.Key_Up: -1, Key.Key_Down: 1}
 
@@ -50,6 +52,7 @@ class AnatomyCanvas(PaintedView):
         self.page: AnatomyPage | None = None
         self.result: Result | None = None
         self._row = -1
+        self._pointed_layer: int | None = None
         self._shows_focus = False
         self.card = HoverCard(parent or self)  # over the tiles too
 
@@ -83,9 +86,12 @@ class AnatomyCanvas(PaintedView):
         if self.page is None:
             return
         paint_anatomy(p, self.page, self.theme, self.scale)
+        boxes = self.page.strip.layer_boxes(self._pointed_layer) if self._pointed_layer is not None else None
+        for box in boxes or ():
+            draw_round_box(p, box, self.theme.text, 0.0, LIGHT)
         if self._shows_focus and 0 <= self._row < len(self.page.rows):
             box = self.page.rows[self._row].box.inset(8 * self.scale, self.scale)
-            draw_round_box(p, box, self.theme.text, 4 * self.scale, 0.14)
+            draw_round_box(p, box, self.theme.text, 4 * self.scale, LIGHT)
 
     # --- the mouse -----------------------------------------------------------------------------
 
@@ -100,12 +106,20 @@ class AnatomyCanvas(PaintedView):
                 found = outside_hover(self.page, self.result, is_before)
             else:
                 found = item_hover(self.page, self.result, x, y)
+            self._light(layer[1] if layer is not None else None)
             over = Qt.CursorShape.PointingHandCursor if layer else Qt.CursorShape.ArrowCursor
             self.setCursor(over)
         self.card.show_hover(found, x, y)
         super().mouseMoveEvent(event)
 
+    def _light(self, layer: int | None) -> None:
+        """Lights up the layer that is pointed at."""
+        if layer != self._pointed_layer:
+            self._pointed_layer = layer
+            self.update()
+
     def leaveEvent(self, event: QEvent) -> None:
+        self._light(None)
         self.card.show_hover(None, 0, 0)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:

@@ -161,3 +161,17 @@ def test_that_the_window_shows_it_with_7_and_takes_what_its_button_offers(
     qtbot.waitUntil(lambda: window.explainer.shown is not None)
     assert window.explainer.shown is not None
     assert window.explainer.shown.key == "parts.embedding"
+
+
+def test_that_the_layer_under_the_mouse_lights_up(qtbot: QtBot, view: AnatomyView) -> None:
+    strip = page_of(view).strip
+    column = strip.columns[0]
+    middle_y = round(strip.area.y + 0.3 * strip.area.h)
+    second = QPoint(round(column.x + 1.5 * column.layer_w), middle_y)
+    dark = view.grab().toImage().pixelColor(second)
+    qtbot.mouseMove(view.canvas, second)
+    lit = view.canvas.grab().toImage()
+    assert lit.pixelColor(second) != dark
+    assert lit.pixelColor(QPoint(round(column.x + 0.5 * column.layer_w), middle_y)) == dark
+    qtbot.mouseMove(view.canvas, middle(page_of(view).table.card))
+    assert view.canvas.grab().toImage().pixelColor(second) == dark
