@@ -244,7 +244,7 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         return Built(name, config["hidden_size"])
 
     module = types.ModuleType("pdviz.costmodel.hf_config")
-    module.read_config = read_config  # type: ignore[attr-defined]
+    module.read_config = read_config
     monkeypatch.setitem(sys.modules, "pdviz.costmodel.hf_config", module)
     return asked
 

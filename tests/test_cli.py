@@ -51,8 +51,8 @@ def drawn() -> Iterator[list[dict[str, Any]]]:
     def render(view: str, scenario: Scenario, out: str, **settings: object) -> None:
         calls.append({"view": view, "scenario": scenario, "out": out, **settings})
 
-    app.run = run  # type: ignore[attr-defined]
-    export.VIEWS, export.render = ("request", "other"), render  # type: ignore[attr-defined]
+    app.run = run
+    export.VIEWS, export.render = ("request", "other"), render
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(sys.modules, "pdviz.app", app)
         patch.setitem(sys.modules, "pdviz.export", export)

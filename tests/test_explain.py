@@ -138,7 +138,7 @@ class Interval:
 
     @classmethod
     def of(cls, value: object) -> Interval:
-        return value if isinstance(value, Interval) else cls(float(value), float(value))  # type: ignore[arg-type]
+        return value if isinstance(value, Interval) else cls(float(value), float(value))
 
     def __neg__(self) -> Interval:
         return Interval(-self.high, -self.low)

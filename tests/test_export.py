@@ -120,7 +120,7 @@ def test_that_other_moments_scenarios_and_themes_are_other_pictures(tmp_path: Pa
         "print": {"theme": "print"},
     }
     for name, options in pictures.items():
-        render("request", Scenario(), str(tmp_path / f"{name}.png"), **SMALL, **options)  # type: ignore[arg-type]
+        render("request", Scenario(), str(tmp_path / f"{name}.png"), **SMALL, **options)
     render("request", Scenario(prompt_tokens=128), str(tmp_path / "short.png"), **SMALL)
     assert len({digest(path) for path in tmp_path.iterdir()}) == len(pictures) + 1
 
@@ -130,7 +130,7 @@ def test_that_other_moments_scenarios_and_themes_are_other_pictures(tmp_path: Pa
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.title)
 def test_that_a_png_carries_its_scenario_as_a_line(tmp_path: Path, preset: object) -> None:
-    scenario = preset.apply(Scenario(weights_dtype="fp8"))  # type: ignore[attr-defined]
+    scenario = preset.apply(Scenario(weights_dtype="fp8"))
     out = tmp_path / "picture.png"
     render("request", scenario, str(out), width=640, height=400)
     line = QImage(str(out)).text("pdviz-scenario")
@@ -272,7 +272,7 @@ def test_that_what_cannot_be_drawn_is_said_in_a_sentence_and_no_file_is_left(
     words: tuple[str, ...],
 ) -> None:
     with pytest.raises(InputError) as refused:
-        render(view, scenario, str(tmp_path / name), **options)  # type: ignore[arg-type]
+        render(view, scenario, str(tmp_path / name), **options)
     assert "\n" not in str(refused.value)
     assert all(word in str(refused.value) for word in words)
     assert os.listdir(tmp_path) == []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import cast
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QRegion
@@ -76,4 +77,4 @@ class PaintedView(QWidget):
 
 def rectangles(region: QRegion) -> Iterator[QRect]:
     """The rectangles of a region; their number is small."""
-    return iter(region)  # type: ignore[call-overload]
+    return iter(cast("Iterable[QRect]", region))  # which it is, though its stubs do not say so

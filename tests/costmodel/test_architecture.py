@@ -127,4 +127,4 @@ def test_that_an_architecture_is_a_value():
     assert first == second
     assert hash(first) == hash(second)
     with pytest.raises(AttributeError):
-        first.hidden = 1  # type: ignore[misc]
+        first.hidden = 1

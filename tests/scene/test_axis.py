@@ -235,7 +235,7 @@ def test_that_labels_of_ticks_differ_say_their_unit_and_mean_their_time(
         if tick.time_s == 0:
             assert tick.label == "0"
             continue
-        number, unit = re.fullmatch(r"([\d,]+(?:\.\d+)?) (s|ms|µs|ns)", tick.label).groups()  # type: ignore[union-attr]
+        number, unit = re.fullmatch(r"([\d,]+(?:\.\d+)?) (s|ms|µs|ns)", tick.label).groups()
         units.add(unit)
         said = float(number.replace(",", "")) * {"s": 1, "ms": 1e-3, "µs": 1e-6, "ns": 1e-9}[unit]
         assert said == pytest.approx(tick.time_s, abs=1e-3 * window.span_s / max(most, 1), rel=1e-9)

@@ -20,7 +20,7 @@ TITLES = (
 
 
 def figures(**values: object) -> dict[str, Figure]:
-    found = headline_figures(result_of(Scenario(**values)))  # type: ignore[arg-type]
+    found = headline_figures(result_of(Scenario(**values)))
     return {figure.title: figure for figure in found}
 
 

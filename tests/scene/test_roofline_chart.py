@@ -182,7 +182,7 @@ def test_that_the_turned_text_lies_along_the_slope_and_inside_the_plot(laid: Lai
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.title)
 def test_that_each_preset_names_ridges_roofs_paths_and_limits(preset: object) -> None:
-    roofline = build_roofline(result_of(preset.apply(Scenario())), 0.0)  # type: ignore[attr-defined]
+    roofline = build_roofline(result_of(preset.apply(Scenario())), 0.0)
     layout = roofline_layout(Box(0, 0, 1274, 720), 1.0)
     words = {text.text for text in lay_out_chart(roofline, layout.plot, 1.0, measure).labels}
     assert {"ridge 295", "kernels 216", "limited by compute", "FLOPs per byte", "FLOP/s reached"} <= words

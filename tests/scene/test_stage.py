@@ -472,7 +472,7 @@ def test_that_tick_labels_stand_at_their_ticks_and_levels_at_their_heights(s: Sc
 
 @pytest.mark.parametrize("preset", PRESETS, ids=lambda preset: preset.title)
 def test_that_each_preset_names_both_phases_and_measures_all_three_times(preset: object) -> None:
-    s = scene(preset.apply(Scenario()), width=960, height=520)  # type: ignore[attr-defined]
+    s = scene(preset.apply(Scenario()), width=960, height=520)
     words = {text.text for text in written(s.stage)}
     assert {"Prefill", "Decode"} <= words
     assert {word.split()[0] for word in words} >= {"TTFT", "ITL", "E2E"}

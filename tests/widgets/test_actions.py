@@ -29,7 +29,7 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 def keys_of(command: object) -> list[str]:
-    return [QKeySequence(key).toString() for key in command.keys]  # type: ignore[attr-defined]
+    return [QKeySequence(key).toString() for key in command.keys]
 
 
 # --- the table -----------------------------------------------------------------------------------

@@ -27,7 +27,7 @@ Composed = Callable[..., tuple[MainWindow, list[str]]]
 @pytest.fixture
 def composed(qtbot: QtBot, folder: str) -> Composed:
     def make(scenario: Scenario | None = None, **options: object) -> tuple[MainWindow, list[str]]:
-        window, messages = compose(scenario, folder, **options)  # type: ignore[arg-type]
+        window, messages = compose(scenario, folder, **options)
         qtbot.addWidget(window)
         window.resize(1200, 800)
         window.show()

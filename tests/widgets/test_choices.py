@@ -35,7 +35,7 @@ class Opened:
 
     def __init__(self, button: QWidget, choices: tuple[Choice, ...], current: str, **options: object) -> None:
         self.chosen: list[str] = []
-        self.popup = ChoicePopup(choices, current, DARK, 1.0, button, **options)  # type: ignore[arg-type]
+        self.popup = ChoicePopup(choices, current, DARK, 1.0, button, **options)
         self.popup.chosen.connect(self.chosen.append)
         self.closed: list[bool] = []
         self.popup.destroyed.connect(lambda: self.closed.append(True))

@@ -416,7 +416,7 @@ def inside(parent: QWidget, child: QWidget) -> QRect:
 def test_that_no_control_leaves_the_panel_or_lies_on_another(
     open_window: object, width: int, height: int
 ) -> None:
-    window: MainWindow = open_window(width=width, height=height)  # type: ignore[operator]
+    window: MainWindow = open_window(width=width, height=height)
     panel = window.panel
     assert window.scale == interface_scale(width, height)
     children = [c for c in panel.children() if isinstance(c, QWidget) and c.isVisible()]
@@ -434,7 +434,7 @@ def test_that_no_control_leaves_the_panel_or_lies_on_another(
 
 @pytest.mark.parametrize(("width", "height"), SIZES, ids=lambda size: str(size))
 def test_that_every_control_reads_whole(open_window: object, width: int, height: int) -> None:
-    window: MainWindow = open_window(width=width, height=height)  # type: ignore[operator]
+    window: MainWindow = open_window(width=width, height=height)
     for edit in window.panel.edits.values():
         assert edit.fontMetrics().horizontalAdvance(edit.text()) <= edit.width(), edit.text()
         assert edit.fontMetrics().height() <= edit.height() + 1

@@ -588,7 +588,7 @@ def test_that_other_figures_of_the_same_widget_stay_in_reach(world: World) -> No
 
 def test_that_close_and_the_window_behind_are_apart(world: World, qtbot: QtBot) -> None:
     got: list[QEvent] = []
-    world.window.mousePressEvent = got.append  # type: ignore[method-assign]
+    world.window.mousePressEvent = got.append
     world.explainer.open(world.first, Pointed("ttft"), pin=True)
     qtbot.mouseClick(world.card, Qt.MouseButton.LeftButton, pos=QPoint(3, world.card.height() // 2))
     assert got == []

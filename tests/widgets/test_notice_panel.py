@@ -123,7 +123,7 @@ def test_that_headlines_are_stronger_than_details() -> None:
 @pytest.mark.parametrize("theme", [DARK, LIGHT])
 def test_that_the_roles_are_legible_on_the_card(theme: object) -> None:
     for role in ("text", "muted"):
-        assert contrast(getattr(theme, role), theme.surface) >= 4.5  # type: ignore[attr-defined]
+        assert contrast(getattr(theme, role), theme.surface) >= 4.5
 
 
 def picture(
@@ -257,7 +257,7 @@ def test_that_all_of_it_is_spoken(panel: NoticePanel) -> None:
 def test_that_only_a_change_repaints(panel: NoticePanel, qtbot: QtBot) -> None:
     painted: list[int] = []
     plain = panel.paint
-    panel.paint = lambda p, dirty: (painted.append(1), plain(p, dirty))[1]  # type: ignore[method-assign]
+    panel.paint = lambda p, dirty: (painted.append(1), plain(p, dirty))[1]
     qtbot.wait(20)
     painted.clear()
     panel.show_result(evaluate(Scenario()))

@@ -37,7 +37,7 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> WallClock:
 
 
 def request_of(**values: object) -> RequestCost:
-    return evaluate(Scenario(**values)).request  # type: ignore[arg-type]
+    return evaluate(Scenario(**values)).request
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_that_the_playhead_paints_the_ring_and_no_more(panel: CountingPanel, res
     panel.show_roofline(roofline.at_time(result, result.e2e_s / 2))
     settle(panel)
     assert len(panel.painted) == 1
-    area = sum(r.width() * r.height() for r in panel.painted[0])  # type: ignore[attr-defined]
+    area = sum(r.width() * r.height() for r in panel.painted[0])
     assert area < 0.05 * panel.width() * panel.height()
 
 

@@ -299,7 +299,7 @@ def test_that_a_zoomed_part_stays_in_view_until_a_fresh_result(bench: Bench) -> 
 
 
 def test_that_another_accelerator_brings_its_own_limits(bench: Bench) -> None:
-    bench.edit({"accelerator": "L4"})  # type: ignore[dict-item]
+    bench.edit({"accelerator": "L4"})
     frame = bench.view.plot.frame
     assert frame is not None
     assert frame.limits == bench.view.roofline.limits

@@ -164,7 +164,7 @@ def test_that_nothing_on_the_bar_lies_on_another_at_any_size(
     open_window: object, width: int, height: int, output: int
 ) -> None:
     scenario = Scenario(model="Llama 3.1 405B", accelerators=8, output_tokens=output)
-    window: MainWindow = open_window(scenario, width, height)  # type: ignore[operator]
+    window: MainWindow = open_window(scenario, width, height)
     bar = window.transport
     children = [c for c in bar.children() if isinstance(c, QWidget) and c.isVisible()]
     assert len(children) == 10
