@@ -325,7 +325,7 @@ class _Builder:
         routed = next(item for item in self.run.items if item.is_routed)
         self.grid = Grid(cells, round(experts * routed.read_share(self.result.streams)))
         foot = max(box.bottom for box in cells)
-        room = max(box.right for box in cells) - x
+        room = max(box.right for box in cells) - x + self.gap
         words = (
             f"{count(self.grid.read)} of {count(experts)} read (a count)",
             f"{count(self.grid.read)} read",

@@ -66,10 +66,13 @@ def paint_memory(p: QPainter, box: Box, result: Result, theme: Theme, scale: flo
     if line.bottom + 16 * scale > box.bottom + 1:
         return
     below = line.moved(0, 16 * scale)
-    kept = f"hatched: {percent(RESERVE_SHARE)[:-4]} % reserve"
+    share = percent(RESERVE_SHARE)[:-4]
     draw_text(p, below, elided(room, 12 * scale, False, line.w), theme.muted, 12 * scale)
-    if text_width(room, 12 * scale) + text_width(kept, 12 * scale) + 10 * scale <= line.w:
-        draw_text(p, below, kept, theme.faint, 12 * scale, False, "right")
+    left = line.w - text_width(room, 12 * scale) - 8 * scale
+    for kept in (f"hatched: {share} % reserve", f"hatched: {share} %", "hatched: reserve"):
+        if text_width(kept, 12 * scale) <= left:
+            draw_text(p, below, kept, theme.faint, 12 * scale, False, "right")
+            break
 
 
 class MemoryView(PaintedView):
