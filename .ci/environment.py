@@ -34,7 +34,7 @@ COMMANDS = {
     "run": [[PDVIZ]],
     "test": [[PYTHON, "-m", "pytest"]],
     "bench": [[PYTHON, "-m", "pytest", "tests/perf"]],
-    "fuzz": [[PYTHON, "tests/costmodel/fuzz.py"]],
+    "fuzz": [[PYTHON, "tests/readers/fuzz.py"]],
     "screenshots": [[PYTHON, "docs/screenshots.py"]],
     "lint": [
         [PYTHON, "-m", "ruff", "check", "."],

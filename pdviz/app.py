@@ -13,7 +13,7 @@ from pdviz.scenario import Scenario
 
 if TYPE_CHECKING:
     from pdviz.catalogue import Catalogue
-    from pdviz.widgets.main_window import MainWindow
+    from pdviz.widgets.shell.window import MainWindow
 
 
 SETTLED_MS = 2000
@@ -74,8 +74,8 @@ def make_application() -> object:
 
 def load_look() -> None:
     """The bundled font, and what assistive technology needs, for all that is made from now on."""
-    from pdviz.widgets.accessibility import install
-    from pdviz.widgets.palette import load_font
+    from pdviz.widgets.kit.accessibility import install
+    from pdviz.widgets.kit.palette import load_font
 
     load_font()
     install()
@@ -103,7 +103,7 @@ def compose(
     from pdviz.catalogue import default_catalogue
     from pdviz.evaluation import with_names
     from pdviz.store import ScenarioStore
-    from pdviz.widgets.main_window import MainWindow
+    from pdviz.widgets.shell.window import MainWindow
 
     if reset:
         memory.forget(folder)

@@ -260,7 +260,7 @@ class Catalogue:
         entry = self._models.find(text)
         known = self._architectures.get(entry.id)
         if known is None:
-            from pdviz.costmodel.hf_config import read_config
+            from pdviz.readers.hf.config import read_config
 
             known = self._architectures[entry.id] = read_config(entry.config, entry.name)
         return known

@@ -49,9 +49,9 @@ def render(
     _make_headless_application()
     from pdviz.catalogue import default_catalogue
     from pdviz.evaluation import evaluate, with_names
-    from pdviz.scene.theme import THEMES
-    from pdviz.widgets.pages import default_moment, paint_page
-    from pdviz.widgets.pictures import write_picture
+    from pdviz.scene.marks.theme import THEMES
+    from pdviz.widgets.shell.pages import default_moment, paint_page
+    from pdviz.widgets.shell.pictures import write_picture
 
     result = evaluate(with_names(scenario, default_catalogue()))
     moment = default_moment(result) if time_s is None else time_s
@@ -79,6 +79,6 @@ def _make_headless_application() -> None:
 
         global _application
         _application = make_application()
-    from pdviz.widgets.palette import load_font
+    from pdviz.widgets.kit.palette import load_font
 
     load_font()

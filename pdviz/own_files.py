@@ -107,7 +107,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], Architecture]:
     size = look(path, where).st_size
     head = read(path, where, _HEAD_BYTES)
     if head.startswith(_GGUF):
-        from pdviz.costmodel.gguf import read_gguf
+        from pdviz.readers.gguf.reader import read_gguf
 
         return read_gguf(path)
     if not head:
@@ -130,7 +130,7 @@ def read_model_file(path: str) -> tuple[dict[str, Any], Architecture]:
         )
     config = _config(read(path, where, CONFIG_LIMIT_BYTES), where)
 
-    from pdviz.costmodel.hf_config import read_config
+    from pdviz.readers.hf.config import read_config
 
     return config, read_config(config, _name(config, path), where)
 

@@ -243,9 +243,9 @@ def reader(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             raise InputError(f"{name}: hidden_size is missing")
         return Built(name, config["hidden_size"])
 
-    module = types.ModuleType("pdviz.costmodel.hf_config")
+    module = types.ModuleType("pdviz.readers.hf.config")
     module.read_config = read_config
-    monkeypatch.setitem(sys.modules, "pdviz.costmodel.hf_config", module)
+    monkeypatch.setitem(sys.modules, "pdviz.readers.hf.config", module)
     return asked
 
 

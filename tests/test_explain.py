@@ -37,9 +37,9 @@ from pdviz.explain import (
 from pdviz.explain.phases import PASS_FIGURES
 from pdviz.report import memory_text
 from pdviz.scenario import Scenario, edit
-from pdviz.scene.axis import slow_motion
-from pdviz.scene.figures import headline_figures
-from pdviz.scene.playback import RATES
+from pdviz.scene.marks.axis import slow_motion
+from pdviz.scene.marks.figures import headline_figures
+from pdviz.scene.stage.playback import RATES
 
 CATALOGUE = default_catalogue()
 MODELS = tuple(m.name for m in CATALOGUE.models)

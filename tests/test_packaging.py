@@ -209,7 +209,7 @@ def test_that_the_program_runs_on_few_packages():
 VIOLATIONS = {
     "pdviz/units.py": "import PySide6.QtCore",
     "pdviz/costmodel/roofline.py": "import shiboken6",
-    "pdviz/scene/axis.py": "def late():\n    import pyqtgraph",
+    "pdviz/scene/marks/axis.py": "def late():\n    import pyqtgraph",
     "pdviz/errors.py": "import pdviz.units",
     "pdviz/scenario.py": "import pdviz.widgets",
 }

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
-from pdviz.costmodel.hf_targets import Kept
-from pdviz.costmodel.quantisation import Quantisation
+from pdviz.costmodel.quantisation import Kept, Quantisation
 from pdviz.costmodel.stored import PLAIN_BYTES, StoredBytes
 from pdviz.errors import InputError
 from pdviz.units import percent

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pdviz.costmodel.hf_config import read_config
 from pdviz.errors import InputError
+from pdviz.readers.hf.config import read_config
 
 FACTS = Path(__file__).parents[3] / "shared" / "facts"
 TABLE = FACTS / "configs_index.csv"

@@ -15,9 +15,9 @@ from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.anatomy import PARTS, anatomy
 from pdviz.costmodel.architecture import Architecture
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.gguf import gguf_architecture
-from pdviz.costmodel.gguf_header import parse_header
 from pdviz.costmodel.passes import ModelCost
+from pdviz.readers.gguf.header import parse_header
+from pdviz.readers.gguf.reader import gguf_architecture
 
 NAMES = [m.name for m in default_catalogue().models]
 
@@ -79,7 +79,7 @@ def test_that_one_token_reads_8_of_256_experts_and_64_tokens_read_222() -> None:
 
 
 def test_that_layers_which_a_file_leaves_at_16_bit_are_told_apart() -> None:
-    from pdviz.costmodel.hf_config import read_config
+    from pdviz.readers.hf.config import read_config
 
     fields = {
         "model_type": "llama", "hidden_size": 256, "intermediate_size": 512, "num_hidden_layers": 4,

@@ -10,8 +10,8 @@ import pytest
 
 from pdviz import assets, binding
 from pdviz.catalogue import default_catalogue, load
-from pdviz.costmodel.hf_config import read_config
 from pdviz.evaluation import evaluate
+from pdviz.readers.hf.config import read_config
 from pdviz.scenario import Scenario
 
 

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from pdviz.app import compose, load_look, make_application, settle
 from pdviz.scenario import Scenario
-from pdviz.widgets.main_window import MainWindow
+from pdviz.widgets.shell.window import MainWindow
 
 WIDTH, HEIGHT = 1920, 1080
 FRAMES = 400

@@ -14,9 +14,9 @@ from pdviz.app import load_look, make_application
 from pdviz.catalogue import default_catalogue
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.axis import Window
-from pdviz.scene.hover import hover, pass_under
-from pdviz.widgets.stage_view import StageView
+from pdviz.scene.marks.axis import Window
+from pdviz.scene.stage.hover import hover, pass_under
+from pdviz.widgets.stage.view import StageView
 
 WIDTH, HEIGHT = 1400, 460
 FRAMES = 60

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.axis import Window, automatic_window
+from pdviz.scene.marks.axis import Window, automatic_window
 
 # One of each kind: grouped queries, sliding windows, latent cache, experts, states, small and old.
 MODELS = (

@@ -14,7 +14,7 @@ from pdviz.catalogue import default_catalogue
 from pdviz.evaluation import Result, evaluate
 from pdviz.explain import KEYS
 from pdviz.scenario import Scenario, edit
-from pdviz.scene.anatomy import (
+from pdviz.scene.anatomy.page import (
     FIGURE_KEYS,
     AnatomyPage,
     anatomy_of,
@@ -23,10 +23,10 @@ from pdviz.scene.anatomy import (
     layer_hover,
     page_scale,
 )
-from pdviz.scene.anatomy_side import memory_action
-from pdviz.scene.geometry import Box, interface_scale
-from pdviz.scene.slab import LEAST_SIDE
-from pdviz.scene.stage import Text
+from pdviz.scene.anatomy.side import memory_action
+from pdviz.scene.marks.geometry import Box, interface_scale
+from pdviz.scene.marks.parts import Text
+from pdviz.scene.marks.slab import LEAST_SIDE
 from pdviz.units import count
 
 MODELS = tuple(entry.name for entry in default_catalogue().models)

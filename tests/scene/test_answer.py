@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scene_world import log_counts
 
-from pdviz.scene.answer import WORDS, Page, answer_page
+from pdviz.scene.request.answer import WORDS, Page, answer_page
 
 
 def width_of(word: str) -> float:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scene_world import log_counts, result_of
 
 from pdviz.scenario import Scenario
-from pdviz.scene.axis import TimeAxis, Window, automatic_window, slow_motion, ticks
+from pdviz.scene.marks.axis import TimeAxis, Window, automatic_window, slow_motion, ticks
 
 spans = st.floats(1e-7, 1e5)
 places = st.floats(0.0, 1.0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdviz.scene.geometry import (
+from pdviz.scene.marks.geometry import (
     DESIGN_HEIGHT,
     DESIGN_WIDTH,
     SCALE_HIGH,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pdviz.scene.playback import RATES, Playback
+from pdviz.scene.stage.playback import RATES, Playback
 
 wholes = st.floats(1e-5, 1e5)
 rates = st.one_of(st.sampled_from(RATES), st.floats(1e-4, 100.0))

@@ -13,13 +13,13 @@ from scene_world import log_counts, measure, result_of, scenarios, shares
 
 from pdviz.catalogue import default_catalogue
 from pdviz.scenario import PRESETS, Scenario
-from pdviz.scene.geometry import Box
-from pdviz.scene.labels import LabelPlacer, clipped, crosses
-from pdviz.scene.roofline import Limits, Roofline, build_roofline
-from pdviz.scene.roofline_chart import DOT_RADIUS, Chart, Frame, log_label, log_ticks
-from pdviz.scene.roofline_layout import lay_out_chart
-from pdviz.scene.roofline_page import panel_plot, roofline_layout
-from pdviz.scene.stage import Text
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.labels import LabelPlacer, clipped, crosses
+from pdviz.scene.marks.parts import Text
+from pdviz.scene.roofline.chart import DOT_RADIUS, Chart, Frame, log_label, log_ticks
+from pdviz.scene.roofline.curves import Limits, Roofline, build_roofline
+from pdviz.scene.roofline.layout import lay_out_chart
+from pdviz.scene.roofline.page import panel_plot, roofline_layout
 
 PINS = ("H200", "L4", "M1 Max", "B200", "MI300X", "TPU v5e")
 

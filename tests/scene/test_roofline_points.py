@@ -18,9 +18,9 @@ from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.roofline import COMPUTE
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario, edit
-from pdviz.scene.roofline import DECODE, PREFILL, GrowthPath, PathPoint, Roof, Roofline, build_roofline
-from pdviz.scene.roofline_goal import decode_slices, pass_cost
-from pdviz.scene.roofline_words import (
+from pdviz.scene.roofline.curves import DECODE, PREFILL, GrowthPath, PathPoint, Roof, Roofline, build_roofline
+from pdviz.scene.roofline.goal import decode_slices, pass_cost
+from pdviz.scene.roofline.words import (
     describe_roofline,
     dot_words,
     explain,
@@ -333,10 +333,10 @@ def test_that_sizes_are_short_where_they_are_round() -> None:
 
 def test_that_the_roofline_is_made_without_qt_and_without_numpy() -> None:
     code = (
-        "import sys, pdviz.scene.roofline_layout as l, pdviz.scene.roofline_page\n"
+        "import sys, pdviz.scene.roofline.layout as l, pdviz.scene.roofline.page\n"
         "from pdviz import Scenario, evaluate\n"
-        "from pdviz.scene.geometry import Box\n"
-        "from pdviz.scene.roofline import build_roofline\n"
+        "from pdviz.scene.marks.geometry import Box\n"
+        "from pdviz.scene.roofline.curves import build_roofline\n"
         "roofline = build_roofline(evaluate(Scenario()), 0)\n"
         "assert l.lay_out_chart(roofline, Box(0, 0, 900, 500), 1, lambda *a: 50).dots\n"
         "assert not {'PySide6', 'numpy', 'pyqtgraph'} & set(sys.modules), 'too much is loaded'\n"

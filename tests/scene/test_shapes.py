@@ -16,10 +16,13 @@ from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.roofline import COMPUTE
 from pdviz.evaluation import Result
 from pdviz.scenario import Scenario
-from pdviz.scene.geometry import Box, interface_scale
-from pdviz.scene.intensity import spread
-from pdviz.scene.matrices import experts_hit, matrix_rows, weight_bytes
-from pdviz.scene.shapes import (
+from pdviz.scene.marks.geometry import Box, interface_scale
+from pdviz.scene.marks.matrices import experts_hit, matrix_rows, weight_bytes
+from pdviz.scene.marks.parts import MeasureText, Text
+from pdviz.scene.marks.slab import LEAST_SIDE, Slab
+from pdviz.scene.marks.theme import THEMES, Theme, contrast
+from pdviz.scene.shapes.intensity import spread
+from pdviz.scene.shapes.page import (
     EXAMPLE_SEQUENCES,
     SWEEP_S,
     Shapes,
@@ -30,10 +33,7 @@ from pdviz.scene.shapes import (
     sweep_share,
     weight_matrices,
 )
-from pdviz.scene.shapes_panel import SmallShapes, build_shapes_panel, small_case
-from pdviz.scene.slab import LEAST_SIDE, Slab
-from pdviz.scene.stage import MeasureText, Text
-from pdviz.scene.theme import THEMES, Theme, contrast
+from pdviz.scene.shapes.panel import SmallShapes, build_shapes_panel, small_case
 
 MODELS = tuple(entry.name for entry in default_catalogue().models)
 KINDS = (  # square, wide, flat, thin and many matrices, of small models and large ones

@@ -13,15 +13,15 @@ from scene_world import MODELS, measure, result_of, scenarios, views
 
 from pdviz.evaluation import Result
 from pdviz.scenario import PRESETS, Scenario
-from pdviz.scene.axis import Window, automatic_window
-from pdviz.scene.geometry import Box
-from pdviz.scene.stage import (
+from pdviz.scene.marks.axis import Window, automatic_window
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.parts import Text
+from pdviz.scene.stage.stage import (
     LANE_SAMPLES,
     LEAST_BLOCK_PX,
     Block,
     Lane,
     Stage,
-    Text,
     block_height,
     build_stage,
     describe,

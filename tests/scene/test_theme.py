@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pytest
 
-from pdviz.scene.theme import DARK, LIGHT, PRINT, THEMES, Theme, contrast, luminance
+from pdviz.scene.marks.theme import DARK, LIGHT, PRINT, THEMES, Theme, contrast, luminance
 
 each_theme = pytest.mark.parametrize("theme", THEMES.values(), ids=lambda theme: theme.name)
 GROUNDS = ("window", "surface", "raised")

@@ -12,7 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.app import compose, load_look
 from pdviz.scenario import Scenario
-from pdviz.widgets.main_window import MainWindow
+from pdviz.widgets.shell.window import MainWindow
 
 HERE = Path(__file__).parent
 

@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from pdviz.scenario import PRESETS, Scenario
-from pdviz.scene.axis import Window, automatic_window
-from pdviz.widgets.actions import COMMANDS
-from pdviz.widgets.choices import ChoicePopup
-from pdviz.widgets.main_window import MainWindow
+from pdviz.scene.marks.axis import Window, automatic_window
+from pdviz.widgets.kit.choices import ChoicePopup
+from pdviz.widgets.shell.actions import COMMANDS
+from pdviz.widgets.shell.window import MainWindow
 
 Key = Qt.Key
 CONTROL, SHIFT, ALT, PLAIN = (

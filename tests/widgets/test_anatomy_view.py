@@ -11,11 +11,11 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.anatomy import AnatomyPage
-from pdviz.scene.geometry import Box
-from pdviz.scene.theme import DARK, LIGHT, Theme
-from pdviz.widgets.anatomy_view import AnatomyView
-from pdviz.widgets.main_window import MainWindow
+from pdviz.scene.anatomy.page import AnatomyPage
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import DARK, LIGHT, Theme
+from pdviz.widgets.anatomy.view import AnatomyView
+from pdviz.widgets.shell.window import MainWindow
 
 WIDTH, HEIGHT = 1274, 758
 

@@ -19,7 +19,7 @@ from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
-from pdviz.widgets.main_window import MainWindow
+from pdviz.widgets.shell.window import MainWindow
 
 Composed = Callable[..., tuple[MainWindow, list[str]]]
 

@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from pdviz.catalogue import default_catalogue
-from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.choices import DETAIL, KEY, SEARCH_FROM, Choice, ChoicePopup, Row, matching
-from pdviz.widgets.main_window import MainWindow
-from pdviz.widgets.palette import colour
-from pdviz.widgets.scroll_bars import bar_width
+from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.widgets.kit.choices import DETAIL, KEY, SEARCH_FROM, Choice, ChoicePopup, Row, matching
+from pdviz.widgets.kit.palette import colour
+from pdviz.widgets.kit.scroll_bars import bar_width
+from pdviz.widgets.shell.window import MainWindow
 
 Key = Qt.Key
 FEW = tuple(Choice(name, name.upper()) for name in ("bf16", "fp8", "int4"))

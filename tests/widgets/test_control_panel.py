@@ -12,14 +12,14 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.catalogue import default_catalogue
 from pdviz.scenario import PRESETS, Scenario
-from pdviz.scene.geometry import interface_scale
-from pdviz.scene.theme import DARK, LIGHT
+from pdviz.scene.marks.geometry import interface_scale
+from pdviz.scene.marks.theme import DARK, LIGHT
 from pdviz.store import ScenarioStore
-from pdviz.widgets.buttons import CHIP_SIZE
-from pdviz.widgets.choices import KEY, ChoicePopup
-from pdviz.widgets.control_panel import ControlPanel
-from pdviz.widgets.main_window import MainWindow
-from pdviz.widgets.palette import text_width
+from pdviz.widgets.controls.panel import ControlPanel
+from pdviz.widgets.kit.buttons import CHIP_SIZE
+from pdviz.widgets.kit.choices import KEY, ChoicePopup
+from pdviz.widgets.kit.palette import text_width
+from pdviz.widgets.shell.window import MainWindow
 
 Key, LEFT = Qt.Key, Qt.MouseButton.LeftButton
 COUNTS = ("prompt_tokens", "output_tokens", "others", "cached_tokens")

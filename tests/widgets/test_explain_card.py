@@ -18,13 +18,13 @@ from pytestqt.qtbot import QtBot
 from pdviz.evaluation import Result, evaluate
 from pdviz.explain import KEYS, explain, explanation_text
 from pdviz.scenario import Scenario
-from pdviz.scene.theme import DARK, LIGHT, Theme, contrast
-from pdviz.widgets import explainer as explainer_module
-from pdviz.widgets.explain_card import APART, SCHEME, ExplainCard, distance, placed, write_explanation
-from pdviz.widgets.explainer import Explainer, Pointed, always
-from pdviz.widgets.focus_ring import FocusRing
-from pdviz.widgets.main_window import MainWindow
-from pdviz.widgets.palette import colour
+from pdviz.scene.marks.theme import DARK, LIGHT, Theme, contrast
+from pdviz.widgets.kit.focus_ring import FocusRing
+from pdviz.widgets.kit.palette import colour
+from pdviz.widgets.shell import explainer as explainer_module
+from pdviz.widgets.shell.explain_card import APART, SCHEME, ExplainCard, distance, placed, write_explanation
+from pdviz.widgets.shell.explainer import Explainer, Pointed, always
+from pdviz.widgets.shell.window import MainWindow
 
 RESULT = evaluate(Scenario(model="DeepSeek V3", accelerators=16, others=31))
 
@@ -196,7 +196,7 @@ def test_that_nothing_is_made_before_the_first_use(world: World) -> None:
 
 def test_that_nothing_is_imported_before_the_first_use() -> None:
     code = (
-        "import sys, pdviz.widgets.explainer; "
+        "import sys, pdviz.widgets.shell.explainer; "
         "loaded = [n for n in sys.modules if n.startswith('pdviz.explain') or n.endswith('explain_card')]; "
         "sys.exit(str(loaded) if loaded else 0)"
     )

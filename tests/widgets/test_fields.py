@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from pdviz.errors import InputError
-from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.buttons import Chip, IconButton, PaintedButton, PickerButton
-from pdviz.widgets.fields import LogSlider, ValueEdit, attempt, snapped
+from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.widgets.kit.buttons import Chip, IconButton, PaintedButton, PickerButton
+from pdviz.widgets.kit.fields import LogSlider, ValueEdit, attempt, snapped
 
 Key, LEFT = Qt.Key, Qt.MouseButton.LeftButton
 

@@ -16,11 +16,11 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import evaluate
 from pdviz.scenario import PRESETS, Scenario
-from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.buttons import PaintedButton
-from pdviz.widgets.main_window import LEAST_HEIGHT, LEAST_WIDTH, MainWindow
-from pdviz.widgets.meters_view import MetersView
-from pdviz.widgets.view import PaintedView
+from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.widgets.kit.buttons import PaintedButton
+from pdviz.widgets.kit.view import PaintedView
+from pdviz.widgets.request.meters import MetersView
+from pdviz.widgets.shell.window import LEAST_HEIGHT, LEAST_WIDTH, MainWindow
 
 Key, LEFT = Qt.Key, Qt.MouseButton.LeftButton
 Open = Callable[..., MainWindow]

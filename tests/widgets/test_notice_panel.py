@@ -13,13 +13,13 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import evaluate
 from pdviz.scenario import PRESETS, Scenario, edit
-from pdviz.scene.geometry import Box
-from pdviz.scene.notice import Notice, notices
-from pdviz.scene.stage import Text
-from pdviz.scene.suggestion import Suggestion, suggestion
-from pdviz.scene.theme import DARK, LIGHT, contrast
-from pdviz.widgets.notice_panel import NoticeLayout, NoticePanel, lay_out_notice, paint_notice_panel
-from pdviz.widgets.palette import metrics, text_width
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.parts import Text
+from pdviz.scene.marks.theme import DARK, LIGHT, contrast
+from pdviz.scene.request.notice import Notice, notices
+from pdviz.scene.request.suggestion import Suggestion, suggestion
+from pdviz.widgets.kit.palette import metrics, text_width
+from pdviz.widgets.request.notice import NoticeLayout, NoticePanel, lay_out_notice, paint_notice_panel
 
 SCENARIOS = (
     *(preset.apply(Scenario()) for preset in PRESETS),

@@ -14,9 +14,9 @@ from pytestqt.qtbot import QtBot
 from pdviz.costmodel.request import RequestCost
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.playback import RATES
-from pdviz.widgets import player as player_module
-from pdviz.widgets.player import FRAME_MS, Player
+from pdviz.scene.stage.playback import RATES
+from pdviz.widgets.shell import player as player_module
+from pdviz.widgets.shell.player import FRAME_MS, Player
 
 
 class WallClock:

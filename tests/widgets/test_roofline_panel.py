@@ -13,11 +13,11 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.geometry import Box
-from pdviz.scene.roofline import build_roofline
-from pdviz.scene.theme import DARK, LIGHT, PRINT, THEMES, Theme, contrast
-from pdviz.widgets.roofline_page import paint_roofline_page
-from pdviz.widgets.roofline_panel import RooflinePanel, paint_roofline_panel, panel_chart
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import DARK, LIGHT, PRINT, THEMES, Theme, contrast
+from pdviz.scene.roofline.curves import build_roofline
+from pdviz.widgets.roofline.page import paint_roofline_page
+from pdviz.widgets.roofline.panel import RooflinePanel, paint_roofline_panel, panel_chart
 
 
 class CountingPanel(RooflinePanel):
@@ -110,7 +110,7 @@ def test_that_the_page_is_painted_without_a_window(theme: Theme) -> None:
 
 def test_that_panel_and_page_load_neither_numpy_nor_pyqtgraph() -> None:
     code = (
-        "import sys, pdviz.widgets.roofline_panel, pdviz.widgets.roofline_page\n"
+        "import sys, pdviz.widgets.roofline.panel, pdviz.widgets.roofline.page\n"
         "assert not {'numpy', 'pyqtgraph'} & set(sys.modules), 'too much is loaded'\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

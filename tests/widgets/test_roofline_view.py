@@ -15,10 +15,10 @@ from pytestqt.qtbot import QtBot
 from pdviz.catalogue import default_catalogue
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario, edit
-from pdviz.scene.roofline import DECODE, PREFILL
-from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.choices import ChoicePopup
-from pdviz.widgets.roofline_view import PINS_MOST, RooflineView
+from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.scene.roofline.curves import DECODE, PREFILL
+from pdviz.widgets.kit.choices import ChoicePopup
+from pdviz.widgets.roofline.view import PINS_MOST, RooflineView
 
 
 class Bench:

@@ -10,9 +10,9 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.geometry import Box
-from pdviz.scene.theme import DARK, LIGHT, Theme
-from pdviz.widgets.shapes_panel import ShapesPanel, paint_shapes_panel
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import DARK, LIGHT, Theme
+from pdviz.widgets.shapes.panel import ShapesPanel, paint_shapes_panel
 
 
 @pytest.fixture

@@ -11,13 +11,13 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.geometry import Box
-from pdviz.scene.shapes import build_shapes, sweep_share
-from pdviz.scene.theme import DARK, LIGHT, Theme
-from pdviz.widgets.paint import rect
-from pdviz.widgets.palette import colour, text_width
-from pdviz.widgets.shapes_paint import slab_outline, sweep_front
-from pdviz.widgets.shapes_view import ShapesCanvas, ShapesView, paint_shapes_page
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import DARK, LIGHT, Theme
+from pdviz.scene.shapes.page import build_shapes, sweep_share
+from pdviz.widgets.kit.paint import rect
+from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.shapes.paint import slab_outline, sweep_front
+from pdviz.widgets.shapes.view import ShapesCanvas, ShapesView, paint_shapes_page
 
 WIDTH, HEIGHT = 1274, 758
 

@@ -17,11 +17,11 @@ from pytestqt.qtbot import QtBot
 from pdviz.app import compose
 from pdviz.catalogue import default_catalogue
 from pdviz.scenario import Scenario, to_line
-from pdviz.scene.figures import scenario_words
-from pdviz.widgets.drop_cue import DropCue
-from pdviz.widgets.explainer import Pointed
-from pdviz.widgets.main_window import MainWindow
-from pdviz.widgets.sharing import path_in
+from pdviz.scene.marks.figures import scenario_words
+from pdviz.widgets.shell.drop_cue import DropCue
+from pdviz.widgets.shell.explainer import Pointed
+from pdviz.widgets.shell.sharing import path_in
+from pdviz.widgets.shell.window import MainWindow
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "costmodel"))
 import gguf_files as gguf

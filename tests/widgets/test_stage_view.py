@@ -19,11 +19,11 @@ from pytestqt.qtbot import QtBot
 import pdviz
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.axis import Window, automatic_window
-from pdviz.scene.geometry import Box
-from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.stage_paint import open_stretches
-from pdviz.widgets.stage_view import StageView
+from pdviz.scene.marks.axis import Window, automatic_window
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.widgets.stage.paint import open_stretches
+from pdviz.widgets.stage.view import StageView
 
 Key = Qt.Key
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
@@ -477,7 +477,7 @@ from PySide6.QtGui import QImage
 from pdviz.app import load_look, make_application
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
-from pdviz.widgets.stage_view import StageView
+from pdviz.widgets.stage.view import StageView
 
 application = make_application()
 load_look()

@@ -12,13 +12,13 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
-from pdviz.scene.axis import slow_motion
-from pdviz.scene.playback import RATES
-from pdviz.scene.theme import DARK, LIGHT
-from pdviz.widgets.choices import KEY, ChoicePopup
-from pdviz.widgets.main_window import MainWindow
-from pdviz.widgets.player import Player
-from pdviz.widgets.transport import Transport, steady_time
+from pdviz.scene.marks.axis import slow_motion
+from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.scene.stage.playback import RATES
+from pdviz.widgets.kit.choices import KEY, ChoicePopup
+from pdviz.widgets.shell.player import Player
+from pdviz.widgets.shell.transport import Transport, steady_time
+from pdviz.widgets.shell.window import MainWindow
 
 LEFT = Qt.MouseButton.LeftButton
 

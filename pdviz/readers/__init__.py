@@ -1,0 +1,1 @@
+"""Somebody's file in, an architecture out. The cost model never imports a reader."""

@@ -1,0 +1,1 @@
+"""GGUF files: the header, and the bytes of every tensor."""

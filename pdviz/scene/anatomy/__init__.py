@@ -1,0 +1,1 @@
+"""A model's weights, layer by layer."""

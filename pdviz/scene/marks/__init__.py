@@ -1,0 +1,1 @@
+"""What several views draw with: axes, labels, lettering, theme."""

@@ -1,0 +1,1 @@
+"""What stands around the stage of one request."""

@@ -1,0 +1,1 @@
+"""The roofline: roofs, dots, paths."""

@@ -1,0 +1,1 @@
+"""The time axis: passes as blocks, utilisation as areas."""

@@ -1,0 +1,54 @@
+"""What is under the cursor on the stage, and what is said about it."""
+
+from __future__ import annotations
+
+from pdviz.costmodel.passes import IDEAL
+from pdviz.costmodel.request import RequestCost
+from pdviz.evaluation import Result
+from pdviz.scene.marks.parts import Hover
+from pdviz.scene.stage.stage import Stage
+from pdviz.units import count, duration, percent, plural, si, significant, size
+
+
+def pass_under(stage: Stage, request: RequestCost, x: float, y: float) -> int | None:
+    """The pass drawn at a point of the stage (block or lane); None beside them.
+
+    Reads the geometry that is painted, and finds the pass in closed form at any length.
+    """
+    axis, plot = stage.axis, stage.layout.plot
+    if not plot.x <= x < plot.right:
+        return None
+    time_s = axis.to_s(x)
+    if not 0 <= time_s <= request.e2e_s:
+        return None
+    index = request.pass_at(time_s)
+    if any(lane.box.contains(x, y) for lane in stage.lanes):
+        return index
+    top = next((b.box.y for b in stage.blocks if (b.first == 0) == (index == 0)), plot.bottom)
+    return index if top <= y <= plot.bottom else None
+
+
+def hover(result: Result, index: int) -> Hover:
+    """What there is to say about pass ``index``."""
+    cost = result.request.pass_cost(index)
+    steps = result.request.train.steps
+    title = "Prefill" if index == 0 else f"Decode pass {count(index)} of {count(steps)}"
+    context = result.scenario.prompt_tokens + index
+    rows = [
+        ("duration", duration(cost.time_s)),
+        ("starts at", duration(result.request.pass_start_s(index))),
+        ("tokens", plural(cost.tokens, "token")),
+        ("FLOPs", si(cost.flops, "FLOP")),
+        ("bytes", size(cost.bytes)),
+        ("intensity", f"{significant(cost.intensity_flops_per_byte)} FLOPs per byte"),
+        ("limited by", "compute" if cost.bound == "compute" else "memory bandwidth"),
+        ("compute", f"{percent(cost.compute_utilisation)} of peak, {duration(cost.compute_s)} of work"),
+        ("bandwidth", f"{percent(cost.bandwidth_utilisation)} of peak, {duration(cost.bandwidth_s)} of work"),
+    ]
+    if result.scenario.fidelity != IDEAL:
+        ideal_s = result.speed_of_light.pass_cost(index).time_s
+        share = f"{percent(ideal_s / cost.time_s)} of this" if ideal_s <= cost.time_s else "no less"
+        rows.append(("speed of light", f"{duration(ideal_s)}, {share}"))
+    if index:
+        rows.insert(3, ("context", plural(context, "token")))
+    return Hover(index, title, cost.bound, tuple(rows))

@@ -1,0 +1,160 @@
+"""What the cost model assumes, to be read and changed: fidelity and the two efficiencies."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QFrame, QWidget
+
+from pdviz.costmodel.memory import RESERVE_SOURCE
+from pdviz.evaluation import Result
+from pdviz.scenario import BY_NAME, Scenario
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import Theme
+from pdviz.store import ScenarioStore
+from pdviz.units import duration
+from pdviz.widgets.kit.buttons import Chip
+from pdviz.widgets.kit.fields import ValueEdit, attempt
+from pdviz.widgets.kit.paint import draw_card, draw_text
+from pdviz.widgets.kit.palette import colour, font, qt_palette
+from pdviz.widgets.kit.warning_view import wrapped
+
+WIDTH = 460.0
+FIDELITY_TITLES = {"textbook": "Textbook", "ideal": "Speed of light"}
+EFFICIENCIES = ("compute_efficiency", "bandwidth_efficiency")
+ABOUT = {
+    "textbook": (
+        "First order: 2 FLOPs for each active parameter and token, every weight read once a pass. Kernels "
+        "reach a share of peak and of bandwidth, the same for every accelerator: 55 % and 75 % are the "
+        "usual round figures for well tuned kernels, no measurement of yours. Public timings: a large matrix "
+        "product reaches about 79 % of an H100's peak, 128 rows of it 27 %; weights stream at about 84 %."
+    ),
+    "ideal": (
+        "Exact operations, every efficiency 1, one maximum over the pass: what no engine can beat. The "
+        "embedding table is not read, logits are made for the last position only, KV is written too."
+    ),
+}
+
+
+class Assumptions(QFrame):
+    """A popup over the window. Edits go to the store at once."""
+
+    refused = Signal(str)
+
+    def __init__(self, store: ScenarioStore, theme: Theme, scale: float, parent: QWidget) -> None:
+        super().__init__(parent, Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setAccessibleName("Assumptions")
+        self.setPalette(qt_palette(theme))
+        self.setFont(font(13 * scale))
+        self._store, self._theme, self._scale = store, theme, scale
+        self.fidelities = {}
+        for key, title in FIDELITY_TITLES.items():
+            chip = Chip(title, self)
+            chip.set_look(theme, scale)
+            chip.clicked.connect(partial(self._edit, "fidelity", key))
+            self.fidelities[key] = chip
+        self.edits = {}
+        for name in EFFICIENCIES:
+            edit = ValueEdit(BY_NAME[name].label, self)
+            edit.set_look(theme, scale)
+            edit.setToolTip(BY_NAME[name].help)
+            edit.entered.connect(partial(self._typed, name))
+            self.edits[name] = edit
+        self.usual = Chip("As the textbook has it", self)
+        self.usual.set_look(theme, scale)
+        self.usual.clicked.connect(self._reset)
+        store.changed.connect(self._show)
+        self._show(store.result, frozenset())
+
+    def open_below(self, anchor: QWidget, right: int, bottom: int) -> None:
+        """Shows it with its right edge at ``right`` below ``bottom``, in the anchor's coordinates."""
+        corner = anchor.mapToGlobal(QPoint(right - self.width(), bottom + 4))
+        self.move(max(corner.x(), 0), corner.y())
+        self.show()
+        self.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close()
+        else:
+            super().keyPressEvent(event)
+
+    def _typed(self, name: str, text: str) -> None:
+        """The fields show percentages, so a number above 1 is one."""
+        clean = text.strip()
+        is_percentage = clean.replace(".", "", 1).isdigit() and float(clean) > 1
+        self._edit(name, f"{clean}%" if is_percentage else text)
+
+    def _edit(self, name: str, value: object, *_: object) -> None:
+        sentence = attempt(partial(self._store.edit, **{name: value}))
+        if sentence is not None:
+            if name in self.edits:
+                self.edits[name].refuse()
+            self.refused.emit(sentence[0].upper() + sentence[1:] + ".")
+        elif name in self.edits:
+            self.edits[name].accept()
+
+    def _reset(self) -> None:
+        usual = Scenario()
+        for name in (*EFFICIENCIES, "fidelity"):
+            self._edit(name, getattr(usual, name))
+
+    def _show(self, result: Result, names: object) -> None:
+        s = result.scenario
+        for key, chip in self.fidelities.items():
+            chip.show_on(key == s.fidelity)
+        for name, edit in self.edits.items():
+            value = getattr(s, name)
+            if (s.fidelity == "textbook") != edit.isEnabled():
+                edit.setEnabled(not edit.isEnabled())
+                edit.accept()
+            shown = value if edit.isEnabled() else 1.0
+            edit.show_value(f"{shown * 100:g} %", f"{shown * 100:g}%")
+        self._lay_out()
+        self.update()
+
+    def _lay_out(self) -> None:
+        s = self._scale
+        x, width = 20 * s, (WIDTH - 40) * s
+        half = (width - 8 * s) / 2
+        for number, chip in enumerate(self.fidelities.values()):
+            chip.place(Box(x + number * (half + 8 * s), 46 * s, half, 30 * s))
+        for number, edit in enumerate(self.edits.values()):
+            y = (90 + 34 * number) * s
+            edit.setGeometry(round(x + width - 110 * s), round(y), round(110 * s), round(26 * s))
+        foot = self._lines()[-1][0] + 30 * s
+        self.usual.place(Box(x, foot, 190 * s, 30 * s))
+        self.resize(round(WIDTH * s), round(foot + 46 * s))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        s, theme = self._scale, self._theme
+        with QPainter(self) as p:
+            p.fillRect(self.rect(), colour(theme.surface))
+            draw_card(p, Box(0, 0, self.width(), self.height()), theme, s)
+            x, width = 20 * s, (WIDTH - 40) * s
+            draw_text(p, Box(x, 14 * s, width, 24 * s), "Assumptions", theme.text, 15.5 * s, True)
+            for number, name in enumerate(EFFICIENCIES):
+                row = Box(x, (92 + 34 * number) * s, width, 22 * s)
+                draw_text(p, row, BY_NAME[name].label, theme.muted, 14 * s)
+            for y, line, role in self._lines():
+                draw_text(p, Box(x, y, width, 19 * s), line, getattr(theme, role), 13 * s)
+
+    def _lines(self) -> list[tuple[float, str, str]]:
+        """(y, text, colour role) of the words below the fields."""
+        s, result = self._scale, self._store.result
+        itl = f", ITL {duration(result.itl_s)}" if result.itl_s else ""
+        effect = (
+            f"With them: TTFT {duration(result.ttft_s)}{itl}; a pass is compute-bound from "
+            f"{result.machine.achievable_ridge_flops_per_byte:,.0f} FLOPs per byte on."
+        )
+        found, y = [], 164 * s
+        for sentence in (effect, ABOUT[result.scenario.fidelity], RESERVE_SOURCE + "."):
+            role = "text" if sentence is effect else "muted"
+            for line in wrapped((sentence,), (WIDTH + 4) * s, s):
+                found.append((y, line, role))
+                y += 19 * s
+            y += 8 * s
+        return found

@@ -1,0 +1,141 @@
+"""The request view: figures, stage, meters, answer and three small panels. Assembles, decides nothing."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from pdviz.evaluation import Result
+from pdviz.scene.marks.figures import headline_figures
+from pdviz.scene.marks.geometry import request_layout
+from pdviz.scene.marks.theme import DARK, Theme
+from pdviz.scene.roofline.curves import Roofline, build_roofline
+from pdviz.widgets.kit.figures_view import FigureView
+from pdviz.widgets.kit.view import PaintedView
+from pdviz.widgets.kit.warning_view import Remark, WarningView, remarks
+from pdviz.widgets.request.answer import AnswerView
+from pdviz.widgets.request.meters import MetersView
+from pdviz.widgets.request.notice import NoticePanel
+from pdviz.widgets.roofline.panel import RooflinePanel
+from pdviz.widgets.shapes.panel import ShapesPanel
+from pdviz.widgets.stage.view import StageView
+
+
+class RequestView(QWidget):
+    """Shows a result at a moment.
+
+    ``seeked(time_s)``: the user moved the playhead; ``view_asked(name)``: a panel was opened;
+    ``suggested(values)``: the notice's suggestion was taken.
+    """
+
+    seeked = Signal(float)
+    view_asked = Signal(str)
+    suggested = Signal(object)
+
+    def __init__(self, result: Result, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Request")
+        self.theme: Theme = DARK
+        self.scale = 1.0
+        self._result = result
+        self._time_s = 0.0
+        self._pass = -1
+        self._tokens = -1
+        self._warnings: tuple[Remark, ...] = ()
+        self.figures = [FigureView(self) for _ in headline_figures(result)]
+        self.warning = WarningView(self)
+        self.stage = StageView(result, self)
+        self.meters = MetersView(self)
+        self.answer = AnswerView(self)
+        self.roofline = RooflinePanel(self)
+        self.shapes = ShapesPanel(self)
+        self.notice = NoticePanel(self)
+        self._chart: Roofline | None = None
+        self.stage.seeked.connect(self.seeked)
+        self.roofline.clicked.connect(partial(self.view_asked.emit, "roofline"))
+        self.shapes.clicked.connect(partial(self.view_asked.emit, "shapes"))
+        self.notice.suggested.connect(self.suggested)
+        self.show_result(result, frozenset())
+
+    @Slot(object, object)
+    def show_result(self, result: Result, names: frozenset[str], fresh: bool = False) -> None:
+        """Another result; ``fresh`` also puts the whole lesson back in view."""
+        self._result = result
+        self._time_s = min(self._time_s, result.e2e_s)
+        for view, figure in zip(self.figures, headline_figures(result), strict=True):
+            view.show_figure(figure)
+        self.stage.set_result(result, fresh=fresh)
+        self._pass = self._tokens = -1
+        self._chart = build_roofline(result, self._time_s)
+        self._show_moment()
+        self.shapes.show_result(result)
+        self.notice.show_result(result)
+        self._show_warnings()
+
+    def _show_warnings(self) -> None:
+        lines = remarks(self._result, self.width(), self.scale)
+        self.warning.show_lines(lines)
+        if lines != self._warnings:
+            self._warnings = lines
+            self._lay_out()
+
+    def show_time(self, time_s: float) -> None:
+        """Moves the playhead."""
+        self._time_s = time_s
+        self.stage.set_time(time_s)
+        self._show_moment()
+
+    def _show_moment(self) -> None:
+        request = self._result.request
+        number = request.pass_at(self._time_s)
+        if number != self._pass:
+            self._pass = number
+            self.meters.show_pass(request.pass_cost(number), self._result.machine, number)
+            if self._chart is not None:
+                self._chart = self._chart.at_time(self._result, self._time_s)
+                self.roofline.show_roofline(self._chart)
+        tokens = request.tokens_out_at(self._time_s)
+        if tokens != self._tokens:
+            self._tokens = tokens
+            self.answer.show_tokens(self._result, tokens)
+
+    def _panels(self) -> tuple[PaintedView, ...]:
+        return self.roofline, self.shapes, self.notice
+
+    def say_moment(self) -> None:
+        """Puts the present moment into words for assistive technology."""
+        self.stage.say(self.stage.spoken())
+        self.meters.say(self.meters.spoken())
+        self.answer.say(self.answer.spoken())
+        self.roofline.say_moment()
+
+    def set_look(self, theme: Theme, scale: float) -> None:
+        self.theme, self.scale = theme, scale
+        for view in (*self.figures, self.warning, self.stage, self.meters, self.answer, *self._panels()):
+            view.set_look(theme, scale)
+        self._warnings = remarks(self._result, self.width(), scale)
+        self.warning.show_lines(self._warnings)
+        self._lay_out()
+
+    def resizeEvent(self, event: object) -> None:
+        self._warnings = remarks(self._result, self.width(), self.scale)
+        self.warning.show_lines(self._warnings)
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        layout = request_layout(
+            self.width(), self.height(), self.scale, len(self.figures), len(self._warnings)
+        )
+        for view, box in zip(self.figures, layout.figures, strict=True):
+            view.place(box)
+        self.warning.place(layout.warning)
+        self.warning.setVisible(bool(self._warnings))
+        self.stage.place(layout.stage)
+        self.meters.place(layout.meters)
+        self.answer.place(layout.tokens)
+        self.answer.setVisible(layout.tokens.h > 0)
+        for panel, box in zip(self._panels(), layout.panels, strict=True):
+            panel.place(box)
+            panel.setVisible(box.h > 0)

@@ -1,0 +1,131 @@
+"""The small live panel of the request view: the same weights met by a prompt and by a decode pass."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QRectF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QRegion
+from PySide6.QtWidgets import QWidget
+
+from pdviz.evaluation import Result
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.theme import Theme
+from pdviz.scene.shapes.panel import SmallCase, SmallShapes, build_shapes_panel, small_case
+from pdviz.widgets.kit.fields import by_keyboard
+from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_scene_text
+from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.view import PaintedView
+from pdviz.widgets.shapes.paint import draw_outline, draw_slab
+
+OPENING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
+
+
+def _paint(p: QPainter, small: SmallShapes, theme: Theme, scale: float) -> None:
+    prefill, decode = small.bounds
+    draw_slab(p, small.prefill, theme.bound(prefill), scale)
+    draw_slab(p, small.decode, theme.bound(decode), scale)
+    draw_slab(p, small.weights, theme.raised, scale)
+    draw_outline(p, small.weights, theme.faint, scale)
+    for text in small.texts:
+        draw_scene_text(p, text, theme)
+
+
+def paint_shapes_panel(p: QPainter, box: Box, result: Result, theme: Theme, scale: float) -> None:
+    """The panel in ``box``; made for 300 x 130 design pixels and more."""
+    draw_card(p, box, theme, scale)
+    small = build_shapes_panel(small_case(result), box.w, box.h, scale, text_width)
+    p.save()
+    p.translate(box.x, box.y)
+    _paint(p, small, theme, scale)
+    p.restore()
+
+
+class ShapesPanel(PaintedView):
+    """Shows the shapes of a result. ``clicked``: the user wants to see all of it."""
+
+    clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAccessibleName("Same weights, different shapes")
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip("Open the shapes of every weight matrix")
+        self._case: SmallCase | None = None
+        self._shapes: SmallShapes | None = None
+        self._shows_focus = False
+
+    def show_result(self, result: Result) -> None:
+        """Another result; repaints only where it changes the panel."""
+        case = small_case(result)
+        if case != self._case:
+            self._case = case
+            self._forget()
+            self.say(case.spoken)
+
+    def _forget(self) -> None:
+        self._shapes = None
+        self.update()
+
+    def look_changed(self) -> None:
+        self._forget()
+
+    def resizeEvent(self, event: QEvent) -> None:
+        self._forget()
+
+    @property
+    def shapes(self) -> SmallShapes | None:
+        """The geometry that is drawn."""
+        if self._shapes is None and self._case is not None:
+            self._shapes = build_shapes_panel(self._case, self.width(), self.height(), self.scale, text_width)
+        return self._shapes
+
+    def paint(self, p: QPainter, dirty: QRegion) -> None:
+        theme, s = self.theme, self.scale
+        p.fillRect(self.rect(), colour(theme.window))
+        draw_card(p, Box(0, 0, self.width(), self.height()), theme, s)
+        if self.shapes is not None:
+            _paint(p, self.shapes, theme, s)
+        shows_focus = self.hasFocus() and self._shows_focus
+        if shows_focus or self.underMouse():
+            p.setRenderHint(ANTIALIASING, True)
+            p.setPen(
+                QPen(colour(theme.text if shows_focus else theme.muted), 1.4 * s if shows_focus else 1.0)
+            )
+            p.setBrush(NO_BRUSH)
+            p.drawRoundedRect(QRectF(self.rect()).adjusted(0.8, 0.8, -0.8, -0.8), 8 * s, 8 * s)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        inside = self.rect().contains(event.position().toPoint())
+        if event.button() == Qt.MouseButton.LeftButton and inside:
+            self.clicked.emit()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
+    def enterEvent(self, event: QEvent) -> None:
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.update()
+
+    def event(self, event: QEvent) -> bool:
+        # Space plays elsewhere; on a panel that has the focus it opens it, as on any button.
+        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
+            opens = event.key() in OPENING_KEYS and not event.modifiers()
+            if opens:
+                event.accept()
+                return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in OPENING_KEYS:
+            self.clicked.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self._shows_focus = by_keyboard(event)
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.update()

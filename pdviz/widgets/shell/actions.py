@@ -1,0 +1,111 @@
+"""Commands as a table: menus, shortcuts and help come from it, so that each exists once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from PySide6.QtGui import QAction, QKeySequence
+
+from pdviz.scenario import PRESETS
+
+if TYPE_CHECKING:
+    from pdviz.widgets.shell.window import MainWindow
+
+
+class Command(msgspec.Struct, frozen=True):
+    """``keys`` are shortcuts as Qt writes them; the first is shown in menus. ``run`` takes the window."""
+
+    id: str
+    title: str
+    menu: str
+    keys: tuple[str, ...]
+    run: Callable[[Any], object]
+
+
+def _apply_preset(index: int, window: MainWindow) -> None:
+    window.panel.apply_preset(index)
+
+
+def _presets() -> tuple[Command, ...]:
+    return tuple(
+        Command(f"preset.{n}", preset.title, "Presets", (f"Alt+{n}",), partial(_apply_preset, n - 1))
+        for n, preset in enumerate(PRESETS, start=1)
+    )
+
+
+def _save_picture(window: MainWindow) -> None:
+    window.sharing.save_picture(window.view, window.player.time_s, window.theme)
+
+
+def _copy_picture(window: MainWindow) -> None:
+    window.sharing.copy_picture(window.view, window.player.time_s, window.theme)
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command("file.open", "Open…", "File", ("Ctrl+O",), lambda w: w.sharing.open_dialog()),
+    Command("file.save", "Save scenario…", "File", ("Ctrl+S",), lambda w: w.sharing.save_scenario()),
+    Command("file.picture", "Save picture…", "File", ("Ctrl+E",), _save_picture),
+    Command("file.quit", "Quit", "File", ("Ctrl+Q",), lambda w: w.close()),
+    Command("edit.undo", "Undo", "Edit", ("Ctrl+Z",), lambda w: w.store.undo()),
+    Command("edit.redo", "Redo", "Edit", ("Ctrl+Shift+Z", "Ctrl+Y"), lambda w: w.store.redo()),
+    Command("edit.copy", "Copy scenario", "Edit", ("Ctrl+C",), lambda w: w.sharing.copy_line()),
+    Command("edit.picture", "Copy picture", "Edit", ("Ctrl+Shift+C",), _copy_picture),
+    Command("edit.figures", "Copy figures", "Edit", ("Ctrl+Alt+C",), lambda w: w.sharing.copy_figures()),
+    Command("edit.paste", "Paste scenario", "Edit", ("Ctrl+V",), lambda w: w.sharing.paste()),
+    Command("edit.model", "Find model", "Edit", ("Ctrl+F",), lambda w: w.panel.open_choices("model")),
+    Command("play.toggle", "Play or pause", "Playback", ("Space",), lambda w: w.player.toggle()),
+    Command("play.back", "One pass back", "Playback", (",", "Left"), lambda w: w.step(-1)),
+    Command("play.ahead", "One pass on", "Playback", (".", "Right"), lambda w: w.step(1)),
+    Command("play.back10", "Ten passes back", "Playback", ("<", "Shift+Left"), lambda w: w.step(-10)),
+    Command("play.ahead10", "Ten passes on", "Playback", (">", "Shift+Right"), lambda w: w.step(10)),
+    Command("play.start", "To the start", "Playback", ("Home",), lambda w: w.player.seek(0.0)),
+    Command("play.end", "To the end", "Playback", ("End",), lambda w: w.player.seek(math.inf)),
+    Command("play.slower", "Slower", "Playback", ("[",), lambda w: w.player.change_rate(False)),
+    Command("play.faster", "Faster", "Playback", ("]",), lambda w: w.player.change_rate(True)),
+    Command("play.real", "Real time", "Playback", ("\\",), lambda w: w.transport.toggle_real_time()),
+    Command("play.loop", "Loop", "Playback", ("Ctrl+L",), lambda w: w.transport.toggle_loop()),
+    Command("view.in", "Zoom in", "View", ("W", "+", "="), lambda w: w.request.stage.zoom(1.5)),
+    Command("view.out", "Zoom out", "View", ("S", "-"), lambda w: w.request.stage.zoom(1 / 1.5)),
+    Command("view.left", "Pan left", "View", ("A",), lambda w: w.request.stage.pan(-0.25)),
+    Command("view.right", "Pan right", "View", ("D",), lambda w: w.request.stage.pan(0.25)),
+    Command("view.fit", "Fit; again: everything", "View", ("F",), lambda w: w.request.stage.fit()),
+    Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.request.stage.zoom_to_measure()),
+    Command("view.all", "Whole request", "View", ("0",), lambda w: w.request.stage.fit_all()),
+    Command("view.1", "Request", "View", ("1",), lambda w: w.show_view("request")),
+    Command("view.2", "Roofline", "View", ("2",), lambda w: w.show_view("roofline")),
+    Command("view.3", "Shapes", "View", ("3",), lambda w: w.show_view("shapes")),
+    Command("view.7", "Anatomy", "View", ("7",), lambda w: w.show_view("anatomy")),
+    Command("view.next", "Next view", "View", ("Ctrl+Tab",), lambda w: w.next_view(1)),
+    Command("view.previous", "Previous view", "View", ("Ctrl+Shift+Tab",), lambda w: w.next_view(-1)),
+    Command("view.larger", "Larger text", "View", ("Ctrl++", "Ctrl+="), lambda w: w.change_text_size(1)),
+    Command("view.smaller", "Smaller text", "View", ("Ctrl+-",), lambda w: w.change_text_size(-1)),
+    Command("view.usual", "Usual text", "View", ("Ctrl+0",), lambda w: w.change_text_size(0)),
+    Command("view.motion", "Reduce motion", "View", (), lambda w: w.toggle_motion()),
+    Command("view.theme", "Dark or light", "View", ("Ctrl+T",), lambda w: w.toggle_theme()),
+    Command("view.system", "Theme of the system", "View", (), lambda w: w.set_theme_choice("system")),
+    Command("view.full", "Full screen", "View", ("F11",), lambda w: w.toggle_full_screen()),
+    *_presets(),
+    Command("help.assumptions", "Assumptions", "Help", (), lambda w: w.open_assumptions()),
+    Command("help.palette", "All commands", "Help", ("Ctrl+Shift+P",), lambda w: w.open_palette()),
+    Command("help.keys", "Keys", "Help", ("?", "F1"), lambda w: w.open_help()),
+)  # fmt: skip
+
+
+def make_actions(window: MainWindow) -> dict[str, QAction]:
+    """A QAction for each command, its shortcuts live in the window."""
+    made = {}
+    for command in COMMANDS:
+        action = QAction(command.title, window)
+        action.setShortcuts([QKeySequence(key) for key in command.keys])
+        action.triggered.connect(partial(_run, command, window))
+        window.addAction(action)
+        made[command.id] = action
+    return made
+
+
+def _run(command: Command, window: MainWindow, *_: object) -> None:
+    command.run(window)

@@ -1,0 +1,389 @@
+"""The window: assembles bar, panel, views and transport, and binds them to store and player."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QKeyEvent,
+    QPainter,
+    QPaintEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import QApplication, QToolTip, QWidget
+
+from pdviz.scene.marks.geometry import Box, interface_scale
+from pdviz.scene.marks.theme import DARK, LIGHT, Theme
+from pdviz.settings import Settings
+from pdviz.store import ScenarioStore
+from pdviz.widgets.controls.area import PanelArea
+from pdviz.widgets.controls.panel import PANEL_WIDTH, ControlPanel
+from pdviz.widgets.kit.palette import colour, font, qt_palette, system_is_dark
+from pdviz.widgets.request.view import RequestView
+from pdviz.widgets.shell.actions import make_actions
+from pdviz.widgets.shell.explain_map import explain_window
+from pdviz.widgets.shell.player import Player
+from pdviz.widgets.shell.sharing import Sharing
+from pdviz.widgets.shell.toast import Toast
+from pdviz.widgets.shell.top_bar import TOP_HEIGHT, VIEWS, TopBar
+from pdviz.widgets.shell.transport import TRANSPORT_HEIGHT, Transport
+from pdviz.widgets.shell.views import make_view
+from pdviz.widgets.shell.window_place import place_window
+
+LEAST_WIDTH, LEAST_HEIGHT = 800, 450  # a 1080p screen at 200 % has 960 x 540
+TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
+SPOKEN_MS = 500
+
+
+class MainWindow(QWidget):
+    """``closing(settings)`` is emitted once, with what is to be remembered."""
+
+    closing = Signal(object)
+
+    def __init__(self, store: ScenarioStore, settings: Settings, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("pdviz")
+        self.setWindowTitle("pdviz: prefill and decode, to scale")
+        self.setMinimumSize(LEAST_WIDTH, LEAST_HEIGHT)
+        self.setAcceptDrops(True)
+        self.store = store
+        self.theme: Theme = DARK
+        self.scale = 1.0
+        self.text_size = settings.text_size
+        self._choice = settings.theme
+        self._settings = settings
+        self._wants_fresh = False
+        self._has_palette = False
+        self.player = Player(store.result.request, self)
+        self.player.set_rate(settings.rate)
+        self.player.set_loop(settings.loops)
+        self.sharing = Sharing(store, self, settings.recent)
+        self.top = TopBar(self)
+        self.panel = ControlPanel(store)
+        self.panel_area = PanelArea(self.panel, self)
+        self.request = RequestView(store.result, self)
+        self.views: dict[str, Any] = {"request": self.request}
+        self.view = "request"
+        self.transport = Transport(self.player, self)
+        self.toast = Toast(self)
+        self.help: Any = None
+        self.drop_cue: Any = None
+        self.actions_by_id = make_actions(self)
+        self._bind()
+        self._speaker = QTimer(self)
+        self._speaker.setSingleShot(True)
+        self._speaker.setInterval(SPOKEN_MS)
+        self._speaker.timeout.connect(self.request.say_moment)
+        self.explainer = explain_window(self)
+        self.set_reduced_motion(settings.reduced_motion)
+        self.top.show_view(self.view)
+        self._show_result(store.result, frozenset())
+        self._choose_theme()
+
+    def _bind(self) -> None:
+        self.store.changed.connect(self._show_result)
+        self.store.failed.connect(self.complain)
+        self.panel.refused.connect(self.complain)
+        self.panel.preset_chosen.connect(self._want_fresh)
+        self.sharing.told.connect(self.toast.inform)
+        self.sharing.failed.connect(self.complain)
+        self.sharing.warned.connect(partial(self.toast.tell, stays=True))
+        self.player.moved.connect(self._show_time)
+        self.player.rate_changed.connect(self.request.stage.suit_rate)
+        self.request.seeked.connect(self.player.seek)
+        self.request.view_asked.connect(self.show_view)
+        self.request.suggested.connect(self.take_suggestion)
+        self.transport.fit_asked.connect(self.request.stage.fit)
+        self.top.view_asked.connect(self.show_view)
+        self.top.undo.clicked.connect(self.store.undo)
+        self.top.redo.clicked.connect(self.store.redo)
+        self.top.look.clicked.connect(self.toggle_theme)
+        self.top.menu.clicked.connect(self.open_menu)
+        self.top.assumptions.clicked.connect(self.open_assumptions)
+        QApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
+
+    # --- views ---------------------------------------------------------------------------------
+
+    @Slot(str)
+    def show_view(self, name: str) -> None:
+        """Brings a view to the front; it is made when it is first shown."""
+        if name not in self.views:
+            self.views[name] = make_view(self, name)
+        self.view = name
+        self.top.show_view(name)
+        view = self.views[name]
+        view.set_look(self.theme, self.scale)
+        view.show_result(self.store.result, frozenset())
+        view.show_time(self.player.time_s)
+        self._lay_out()
+        for key, other in self.views.items():
+            other.setVisible(key == name)
+        view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def next_view(self, step: int) -> None:
+        """The view beside the present one."""
+        names = [name for name, _, _ in VIEWS]
+        self.show_view(names[(names.index(self.view) + step) % len(names)])
+
+    @Slot(object)
+    def take_suggestion(self, suggestion: Any) -> None:
+        """Sets what a suggestion says."""
+        self._wants_fresh = True
+        self.panel.edit(**dict(suggestion.edits))
+
+    @Slot(dict)
+    def edit(self, values: dict[str, Any]) -> None:
+        """Edits the scenario; a refusal is reported."""
+        self.panel.edit(**values)
+
+    # --- what is shown -------------------------------------------------------------------------
+
+    @Slot()
+    def _want_fresh(self) -> None:
+        self._wants_fresh = True
+
+    @Slot(object, object)
+    def _show_result(self, result: object, names: object) -> None:
+        now = self.store.result
+        if names:
+            self.toast.settle()
+        fresh, self._wants_fresh = self._wants_fresh, False
+        self.player.set_request(now.request)
+        for key, view in self.views.items():
+            if key == self.view:
+                view.show_result(now, names, fresh)
+        self.transport.show_result(now)
+        self.top.show_result(now, self.store.can_undo, self.store.can_redo)
+        self.explainer.refresh()
+
+    @Slot(float)
+    def _show_time(self, time_s: float) -> None:
+        self.views[self.view].show_time(time_s)
+        self.transport.show_time(time_s)
+        self.explainer.refresh()
+        if not self.player.clock.is_playing:
+            self._speaker.start()
+
+    def step(self, passes: int) -> None:
+        """Moves the playhead by whole passes."""
+        self.player.step(passes)
+
+    @Slot(str)
+    def complain(self, sentence: str) -> None:
+        """One sentence to the user."""
+        self.toast.tell(sentence)
+
+    # --- theme and scale -----------------------------------------------------------------------
+
+    @Slot()
+    def _system_changed(self) -> None:
+        if self._choice == "system":
+            self._choose_theme()
+
+    def set_theme_choice(self, choice: str) -> None:
+        """ "system", "dark" or "light"."""
+        self._choice = choice
+        self._choose_theme()
+
+    @Slot()
+    def toggle_theme(self) -> None:
+        """From dark to light and back."""
+        self.set_theme_choice("light" if self.theme.is_dark else "dark")
+
+    def _choose_theme(self) -> None:
+        dark = system_is_dark() if self._choice == "system" else self._choice == "dark"
+        self._set_look(DARK if dark else LIGHT, self.scale)
+
+    def _set_look(self, theme: Theme, scale: float) -> None:
+        if theme is not self.theme or not self._has_palette:
+            self._has_palette = True
+            QApplication.setPalette(qt_palette(theme))
+            QToolTip.setPalette(qt_palette(theme))
+        self.theme, self.scale = theme, scale
+        self.setFont(font(13 * scale))
+        parts: tuple[Any, ...] = (self.top, self.panel, self.transport, self.toast, self.views[self.view])
+        for part in parts:
+            part.set_look(theme, scale)
+        self.explainer.set_look(theme, scale)
+        if self.help is not None:
+            self.help.set_look(theme, scale)
+        self._lay_out()
+        self.update()
+
+    def resizeEvent(self, event: object) -> None:
+        scale = interface_scale(self.width(), self.height(), self.text_size)
+        if scale != self.scale:
+            self._set_look(self.theme, scale)
+        else:
+            self._lay_out()
+
+    def _lay_out(self) -> None:
+        s, width, height = self.scale, self.width(), self.height()
+        top, foot, gap = round(TOP_HEIGHT * s), round(TRANSPORT_HEIGHT * s), 14 * s
+        panel = Box(gap, top + gap, PANEL_WIDTH * s, height - top - foot - 2 * gap)
+        left = panel.right + gap
+        boxes = (
+            (self.top, Box(0, 0, width, top)),
+            (self.panel_area, panel),
+            (self.views[self.view], Box(left, panel.y, width - left - gap, panel.h)),
+            (self.transport, Box(0, height - foot, width, foot)),
+        )
+        for part, box in boxes:
+            x, y = round(box.x), round(box.y)
+            part.setGeometry(x, y, round(box.right) - x, round(box.bottom) - y)
+        self.panel_area.fit(self.theme, s)
+        self.toast.lay_out()
+        if self.help is not None:
+            self.help.setGeometry(self.rect())
+        if self.drop_cue is not None:
+            self.drop_cue.setGeometry(self.rect())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        with QPainter(self) as p:
+            p.fillRect(event.rect(), colour(self.theme.window))
+
+    # --- the window itself ---------------------------------------------------------------------
+
+    def restore_geometry(self) -> None:
+        """Size and place as remembered, held on a screen that exists; else a good first size."""
+        place_window(self, self._settings, LEAST_WIDTH, LEAST_HEIGHT)
+
+    def toggle_full_screen(self) -> None:
+        """Full screen and back."""
+        if self.isFullScreen():
+            self.showNormal()
+        else:
+            self.showFullScreen()
+
+    def open_menu(self) -> None:
+        """The menu of all commands."""
+        from pdviz.widgets.shell.menus import open_menu
+
+        open_menu(self)
+
+    def open_palette(self) -> None:
+        """Every command by name."""
+        from pdviz.widgets.shell.menus import open_palette
+
+        open_palette(self)
+
+    def open_help(self) -> None:
+        """The sheet of keys."""
+        if self.help is None:
+            from pdviz.widgets.shell.help_sheet import HelpSheet
+
+            self.help = HelpSheet(self)
+        self.help.set_look(self.theme, self.scale)
+        self.help.open()
+
+    @Slot()
+    def open_assumptions(self) -> None:
+        """What the cost model assumes."""
+        from pdviz.widgets.controls.assumptions import Assumptions
+
+        popup = Assumptions(self.store, self.theme, self.scale, self)
+        popup.refused.connect(self.complain)
+        button = self.top.assumptions.geometry()
+        popup.open_below(self, button.right(), self.top.height())
+
+    def change_text_size(self, step: int) -> None:
+        """Larger or smaller type and spacing; 0 goes back to the usual size."""
+        nearest = min(range(len(TEXT_SIZES)), key=lambda i: abs(TEXT_SIZES[i] - self.text_size))
+        index = TEXT_SIZES.index(1.0) if step == 0 else min(max(nearest + step, 0), len(TEXT_SIZES) - 1)
+        self.text_size = TEXT_SIZES[index]
+        self._set_look(self.theme, interface_scale(self.width(), self.height(), self.text_size))
+
+    def set_reduced_motion(self, reduced: bool) -> None:
+        """Jumps of the view are not animated, nothing plays by itself."""
+        self.reduces_motion = reduced
+        self.request.stage.reduces_motion = reduced
+
+    def toggle_motion(self) -> None:
+        """Reduced motion, or as usual."""
+        self.set_reduced_motion(not self.reduces_motion)
+        self.toast.inform("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        from pdviz.widgets.shell.drop_cue import welcome
+
+        welcome(self, event)
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._end_drag()
+
+    def _end_drag(self) -> bool:
+        """Takes the cue for a drop away; False where there is none."""
+        was_shown = self.drop_cue is not None and bool(self.drop_cue.isVisible())
+        if was_shown:
+            self.drop_cue.hide()
+        return was_shown
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._end_drag()
+        if self.sharing.open_mime(event.mimeData()):
+            event.acceptProposedAction()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            if self._end_drag():
+                return
+            if self.toast.isVisible():
+                self.toast.dismiss()
+            elif self.isFullScreen():
+                self.showNormal()
+        else:
+            super().keyPressEvent(event)
+
+    def mousePressEvent(self, event: QEvent) -> None:
+        focused = self.focusWidget()
+        if focused is not None:
+            focused.clearFocus()
+
+    def _follow_visibility(self) -> None:
+        self.player.set_seen(self.isVisible() and not self.isMinimized())
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._follow_visibility()
+        super().changeEvent(event)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        self._follow_visibility()
+        self.request.stage.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def hideEvent(self, event: QEvent) -> None:
+        self.player.set_seen(False)
+
+    def start_playing(self, delay_ms: int = 0) -> None:
+        """Plays from the start once the first frame is up."""
+        if not self.reduces_motion:
+            QTimer.singleShot(delay_ms, self, partial(self.player.set_playing, True))
+
+    def current_settings(self) -> Settings:
+        """What is to be remembered."""
+        box = self.normalGeometry() if (self.isMaximized() or self.isFullScreen()) else self.geometry()
+        return Settings(
+            theme=self._choice,
+            rate=self.player.clock.rate,
+            loops=self.player.clock.loops,
+            window=(box.x(), box.y(), max(box.width(), 1), max(box.height(), 1)),
+            maximised=self.isMaximized(),
+            scenario=self.store.scenario,
+            text_size=self.text_size,
+            reduced_motion=self.reduces_motion,
+            recent=self.sharing.recent,
+        )
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        self.player.set_playing(False)
+        self.explainer.close()
+        self.toast.dismiss()
+        self._speaker.stop()
+        self.closing.emit(self.current_settings())
+        super().closeEvent(event)

@@ -1,0 +1,1 @@
+"""The time axis, painted and handled."""
