@@ -54,6 +54,7 @@ def _ratio_at(result: Result, prompt_tokens: int, mark: str) -> tuple[Working, W
 def crossover(result: Result) -> Explanation:
     tokens, cached = result.crossover_prompt_tokens, result.scenario.cached_tokens
     steps: list[Working | str] = []
+    figure = None
     if tokens is None:
         at = 1
         while cached + 2 * at <= CROSSOVER_LIMIT_TOKENS:
@@ -70,6 +71,7 @@ def crossover(result: Result) -> Explanation:
         value = units.plural(tokens, "token")
         summary = "The shortest prompt whose arithmetic takes at least as long as its memory traffic."
         if tokens > cached + 1:
+            figure = tokens
             below, *shorter = _ratio_at(result, tokens - 1, "_below")
             steps += ["One token less, and memory traffic takes longer:", below, *shorter]
         else:
@@ -86,6 +88,7 @@ def crossover(result: Result) -> Explanation:
         sources=(sources.ROOFLINE, sources.TWO_FLOPS, *sources.accelerator_sources(result)),
         fidelity=report.fidelity_text(result),
         inputs=("achievable_ridge", "prefill.flops", "prefill.bytes", "assumptions"),
+        figure=(figure, "token"),
     )
 
 
@@ -130,6 +133,7 @@ def half_speed(result: Result) -> Explanation:
         sources=(sources.INFERENCE,),
         fidelity=report.fidelity_text(result),
         inputs=("decode.bytes", "kv_bytes_per_token", "memory.weights"),
+        figure=(tokens, "token"),
     )
 
 

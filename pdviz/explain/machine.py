@@ -8,7 +8,7 @@ from pdviz.costmodel.passes import IDEAL
 from pdviz.evaluation import Result
 from pdviz.explain import sources
 from pdviz.explain.parts import bandwidth_term, bandwidth_terms, compute_terms, peak_term, rate_of
-from pdviz.explain.working import Explanation, Term, Working, explanation
+from pdviz.explain.working import NO_NUMBER, Explanation, Term, Working, explanation
 
 
 def peak(result: Result) -> Explanation:
@@ -140,6 +140,7 @@ def efficiency(result: Result, *, compute: bool) -> Explanation:
         sources=(*(() if ideal else (sources.CONVENTION,)), *sources.accelerator_sources(result)),
         fidelity=report.fidelity_text(result),
         inputs=("peak" if compute else "bandwidth", "assumptions"),
+        figure=(share, "%"),
     )
 
 
@@ -178,6 +179,7 @@ def assumptions(result: Result) -> Explanation:
         sources=(sources.ROOFLINE, *(() if ideal else (sources.CONVENTION,))),
         fidelity=report.fidelity_text(result),
         inputs=("compute_efficiency", "bandwidth_efficiency", "peak", "bandwidth"),
+        figure=NO_NUMBER,
     )
 
 
@@ -194,6 +196,7 @@ def remarks(result: Result) -> Explanation:
         sources=(),
         fidelity=report.fidelity_text(result),
         inputs=("assumptions", "memory.fits"),
+        figure=(len(said), "remark"),
     )
 
 

@@ -131,7 +131,9 @@ def resident_terms(result: Result, *, without_embedding: bool = False) -> tuple[
         stored = f"weights stored as {dtype.title}, scales included in s"
         kept = f"what stays at 16 bit: tables, norms, biases{without}"
         narrow = Term("Q", "Q", model.dense_weights, "weight", stored)
-        return (each, narrow, Term("V", "V", wide, "parameter", kept)), "s * Q + 2 * V"
+        half = DTYPES["bf16"].bytes_per_weight
+        full = Term("s_16", "s_16", half, "B", "bytes of a parameter at 16 bit")
+        return (each, narrow, full, Term("V", "V", wide, "parameter", kept)), "s * Q + s_16 * V"
     what = "parameters, routed experts apart" if model.is_mixture else "all parameters"
     return (each, Term("R", "R", model.dense_weights + wide, "parameter", f"{what}{without}")), "s * R"
 

@@ -14,7 +14,7 @@ from pdviz.explain import sources
 from pdviz.explain.parts import bandwidth_term, bandwidth_terms, compute_terms, peak_term
 from pdviz.explain.passes import PassWorkings
 from pdviz.explain.request import limit_words, moved, time_inputs, time_sources
-from pdviz.explain.working import Explanation, Term, Working, explanation, quantity
+from pdviz.explain.working import NO_NUMBER, Explanation, Term, Working, explanation, quantity
 from pdviz.report import fidelity_text
 
 PASS_FIGURES = {
@@ -41,6 +41,7 @@ class _Said(msgspec.Struct, frozen=True):
     steps: tuple[Working | str, ...] = ()
     sources: tuple[str, ...] = ()
     inputs: tuple[str, ...] = ()
+    figure: tuple[float | None, str] | None = None
 
 
 def pass_title(index: int) -> str:
@@ -62,6 +63,7 @@ def of_pass(result: Result, figure: str, index: int) -> Explanation:
         fidelity=fidelity_text(as_ideal(result) if figure == "speed_of_light" else result),
         inputs=said.inputs,
         pass_index=index,
+        figure=said.figure,
     )
 
 
@@ -125,6 +127,7 @@ def _bound(work: PassWorkings, phase: str) -> _Said:
         (compute, memory, work.flops()[0], work.bytes()[0]),
         time_sources(work.result),
         (f"{phase}.flops", f"{phase}.bytes", "ridge", "achievable_ridge", "crossover"),
+        NO_NUMBER,
     )
 
 

@@ -13,7 +13,7 @@ from pdviz.costmodel.train import Segment
 from pdviz.evaluation import Result
 from pdviz.explain import sources
 from pdviz.explain.passes import PassWorkings
-from pdviz.explain.working import Explanation, Term, Working, explanation, quantity
+from pdviz.explain.working import NO_NUMBER, Explanation, Term, Working, explanation, quantity
 from pdviz.report import BOUND_WORDS, fidelity_text
 
 NOTHING = "–"
@@ -81,6 +81,7 @@ def no_decode(result: Result, key: str, title: str) -> Explanation:
         sources=(sources.METRICS,),
         fidelity=fidelity_text(result),
         inputs=("ttft",),
+        figure=NO_NUMBER,
     )
 
 

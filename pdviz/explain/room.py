@@ -49,6 +49,7 @@ def free_tokens(result: Result) -> Explanation:
     return explanation(
         "memory.free_tokens", "Tokens that are left room for", shown, summary, main, steps=steps,
         sources=_sources(result), fidelity=FIDELITY, inputs=("memory.free", "kv_bytes_per_token"),
+        figure=(m.free_tokens, "token"),
     )  # fmt: skip
 
 
@@ -80,6 +81,7 @@ def largest_batch(result: Result) -> Explanation:
     return explanation(
         "memory.largest_batch", "Largest batch that fits", shown, summary, main, steps=steps,
         sources=_sources(result), fidelity=FIDELITY, inputs=("memory.free", "memory.kv"),
+        figure=(m.largest_batch, "sequence"),
     )  # fmt: skip
 
 
@@ -137,4 +139,5 @@ def fewest(result: Result) -> Explanation:
     return explanation(
         "memory.fewest", "Fewest accelerators", shown, summary, main, steps=steps,
         sources=_sources(result), fidelity=FIDELITY, inputs=("memory.weights", "memory.kv", "memory.fits"),
+        figure=(found, "accelerator"),
     )  # fmt: skip

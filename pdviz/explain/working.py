@@ -19,6 +19,7 @@ EXACT_BELOW = 1e7
 _SCALED = ("B", "s", "FLOP", "B/s", "FLOP/s")
 _SCALES = {"P": 1e15, "T": 1e12, "G": 1e9, "M": 1e6, "k": 1e3, "": 1.0, "m": 1e-3, "µ": 1e-6}
 _PLAIN = ("", "tok/s", "FLOP/B")
+NO_NUMBER: tuple[float | None, str] = (None, "")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
 _FUNCTIONS = ("max", "min", "floor")
 
@@ -116,8 +117,8 @@ class Explanation(msgspec.Struct, frozen=True):
 
     ``value`` is the figure as the screen shows it. ``workings`` begin with the figure's own, whose
     texts are ``formula`` and ``worked``; the others are among the ``steps``, each as its line.
-    ``figure`` is the number that the first working makes. ``symbols`` tell what stands in them and is
-    worked out nowhere; ``inputs`` are keys of figures that go into it.
+    ``figure`` is that figure in ``unit``, None where it is a word or does not exist. ``symbols`` tell what
+    stands in the workings and is worked out nowhere; ``inputs`` are keys of figures that go into it.
     """
 
     key: str
@@ -131,7 +132,7 @@ class Explanation(msgspec.Struct, frozen=True):
     sources: tuple[str, ...]
     fidelity: str
     inputs: tuple[str, ...]
-    figure: float
+    figure: float | None
     unit: str
     workings: tuple[Working, ...]
     pass_index: int | None = None
@@ -174,8 +175,12 @@ def explanation(
     fidelity: str,
     inputs: Iterable[str] = (),
     pass_index: int | None = None,
+    figure: tuple[float | None, str] | None = None,
 ) -> Explanation:
-    """An Explanation with all its lines, and with what every symbol is that none of them works out."""
+    """An Explanation with all its lines, and with what every symbol is that none of them works out.
+
+    ``figure`` is the figure and its unit where they are not what the first working makes.
+    """
     found: dict[str, Working] = {main.name: main}
     lines: list[str] = []
     for step in steps:
@@ -189,6 +194,7 @@ def explanation(
         for term in working.terms:
             if term.name not in found and term.meaning:
                 legend[f"{term.symbol} = {term.shown}: {term.meaning}"] = None
+    number, unit = (main.value, main.unit) if figure is None else figure
     return Explanation(
         key=key,
         title=title,
@@ -201,8 +207,8 @@ def explanation(
         sources=tuple(sources),
         fidelity=fidelity,
         inputs=tuple(inputs),
-        figure=main.value,
-        unit=main.unit,
+        figure=number,
+        unit=unit,
         workings=tuple(found.values()),
         pass_index=pass_index,
     )
