@@ -5,9 +5,9 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: run test lint bench fuzz screenshots setup lock clean
+.PHONY: run test lint bench fuzz screenshots pictures setup lock clean
 
-run test lint bench fuzz screenshots setup:
+run test lint bench fuzz screenshots pictures setup:
 	@"$(PYTHON)" .ci/environment.py $@ $(ARGS)
 
 lock:

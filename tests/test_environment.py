@@ -88,7 +88,7 @@ def test_that_running_needs_no_tools_of_the_checks(setup, pip_calls):
     assert len(pip_calls) == 2
 
 
-@pytest.mark.parametrize("verb", ["test", "lint", "bench", "fuzz", "screenshots"])
+@pytest.mark.parametrize("verb", ["test", "lint", "bench", "fuzz", "screenshots", "pictures"])
 def test_that_the_checks_bring_their_tools(setup, pip_calls, verb):
     setup.ensure_environment(verb)
     assert pip_calls[0] == "requirements-dev.txt"
@@ -247,7 +247,7 @@ def test_that_an_unknown_verb_is_answered_with_the_known_ones():
     assert "run, test" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["test", "bench", "screenshots"])
+@pytest.mark.parametrize("verb", ["test", "bench", "screenshots", "pictures"])
 def test_that_nothing_but_the_program_wants_a_display(setup, monkeypatch, verb):
     seen = []
     monkeypatch.setattr(
