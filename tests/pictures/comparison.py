@@ -33,7 +33,7 @@ def far_off(golden: np.ndarray, new: np.ndarray) -> np.ndarray:
 
 
 def problem(name: str, golden: np.ndarray, new: np.ndarray, failures: Path) -> str | None:
-    """What differs, with the new picture and one of the difference put into ``failures``; None for the same."""
+    """What differs, both the new picture and the difference put into ``failures``; None for the same."""
     far = far_off(golden, new)
     if far.mean() <= MOST_SHARE:
         return None

@@ -1,7 +1,7 @@
 """The golden pictures: pages and whole windows that a change must not move by a pixel.
 
-Retake: `make pictures`, look at each in tests/pictures/golden, commit. They are taken in a process of its own,
-with the bundled font alone, so that no other test, setting or installed font has a say.
+Retake: `make pictures`, look at each in tests/pictures/golden, commit. They are taken in a process of its
+own, with the bundled font alone, so that no other test, setting or installed font has a say.
 """
 
 from __future__ import annotations
