@@ -71,7 +71,7 @@ class RequestView(QWidget):
         self._chart = build_roofline(result, self._time_s)
         self._show_moment()
         self.shapes.show_result(result)
-        self.notice.show_result(result)
+        self.notice.show_result(result, names)
         self._show_warnings()
 
     def _show_warnings(self) -> None:

@@ -42,9 +42,13 @@ class Player(QObject):
         return self._clock.at(perf_counter())
 
     def set_request(self, request: RequestCost) -> None:
-        """Another request: the playhead keeps its relative place."""
+        """Another request: the playhead keeps its relative place.
+
+        Tells nobody: who sets it has first to show what the new moments are moments of.
+        """
         self._request = request
-        self._change(self._clock.with_whole(perf_counter(), request.e2e_s))
+        self._clock = self._clock.with_whole(perf_counter(), request.e2e_s)
+        self._run_timer()
 
     def set_playing(self, is_playing: bool) -> None:
         self._change(self._clock.played(perf_counter(), is_playing), state=True)

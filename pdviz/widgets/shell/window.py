@@ -18,6 +18,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
+from pdviz.evaluation import Result
+from pdviz.scenario import Scenario
 from pdviz.scene.marks.geometry import Box, interface_scale
 from pdviz.scene.marks.theme import DARK, LIGHT, Theme
 from pdviz.settings import Settings
@@ -58,7 +60,9 @@ class MainWindow(QWidget):
         self.text_size = settings.text_size
         self._choice = settings.theme
         self._settings = settings
-        self._wants_fresh = False
+        self._shown: Result | None = None
+        self._changed: frozenset[str] = frozenset()
+        self._fresh: Scenario | None = None  # what is shown from its beginning, once it has come
         self._has_palette = False
         self.player = Player(store.result.request, self)
         self.player.set_rate(settings.rate)
@@ -79,7 +83,7 @@ class MainWindow(QWidget):
         self._speaker = QTimer(self)
         self._speaker.setSingleShot(True)
         self._speaker.setInterval(SPOKEN_MS)
-        self._speaker.timeout.connect(self.request.say_moment)
+        self._speaker.timeout.connect(self._say_moment)
         self.explainer = explain_window(self)
         self.set_reduced_motion(settings.reduced_motion)
         self.top.show_view(self.view)
@@ -119,7 +123,7 @@ class MainWindow(QWidget):
         self.top.show_view(name)
         view = self.views[name]
         view.set_look(self.theme, self.scale)
-        view.show_result(self.store.result, frozenset())
+        view.show_result(self.store.result, self._changed)
         view.show_time(self.player.time_s)
         self._lay_out()
         for key, other in self.views.items():
@@ -134,8 +138,8 @@ class MainWindow(QWidget):
     @Slot(object)
     def take_suggestion(self, suggestion: Any) -> None:
         """Sets what a suggestion says."""
-        self._wants_fresh = True
         self.panel.edit(**dict(suggestion.edits))
+        self._want_fresh()
 
     @Slot(dict)
     def edit(self, values: dict[str, Any]) -> None:
@@ -146,21 +150,23 @@ class MainWindow(QWidget):
 
     @Slot()
     def _want_fresh(self) -> None:
-        self._wants_fresh = True
+        self._fresh = self.store.scenario
 
     @Slot(object, object)
-    def _show_result(self, result: object, names: object) -> None:
-        now = self.store.result
+    def _show_result(self, result: Result, names: frozenset[str]) -> None:
+        """First the player takes the new timeline, then all take the result, then the moment in it."""
         if names:
             self.toast.settle()
-        fresh, self._wants_fresh = self._wants_fresh, False
-        self.player.set_request(now.request)
-        for key, view in self.views.items():
-            if key == self.view:
-                view.show_result(now, names, fresh)
-        self.transport.show_result(now)
-        self.top.show_result(now, self.store.can_undo, self.store.can_redo)
-        self.explainer.refresh()
+        is_new = result is not self._shown
+        fresh = is_new and result.scenario == self._fresh
+        self._shown, self._fresh = result, None
+        if is_new:
+            self._changed = names
+        self.player.set_request(result.request)
+        self.views[self.view].show_result(result, self._changed, fresh)
+        self.transport.show_result(result)
+        self.top.show_result(result, self.store.can_undo, self.store.can_redo)
+        self._show_time(self.player.time_s)
 
     @Slot(float)
     def _show_time(self, time_s: float) -> None:
@@ -169,6 +175,10 @@ class MainWindow(QWidget):
         self.explainer.refresh()
         if not self.player.clock.is_playing:
             self._speaker.start()
+
+    @Slot()
+    def _say_moment(self) -> None:
+        self.views[self.view].say_moment()
 
     def step(self, passes: int) -> None:
         """Moves the playhead by whole passes."""

@@ -68,8 +68,9 @@ class StageCanvas(PaintedView):
 
     def set_result(self, result: Result, *, fresh: bool = False) -> None:
         """Another request. ``fresh`` forgets the view that the user has chosen."""
-        self._result = result
         whole = result.e2e_s
+        self._time_s = min(self._time_s * whole / self._result.e2e_s, whole)  # as the player has it
+        self._result = result
         if fresh:
             self._is_automatic = self._follows = True
             self.show_window(self._fresh_window().showing(self._time_s, whole), animate=True)
