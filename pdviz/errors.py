@@ -1,4 +1,8 @@
-"""The one error that a user meets: a sentence that names what was wrong and what was expected."""
+"""What a user meets of an error: one sentence that names what was wrong and what was expected."""
+
+from __future__ import annotations
+
+WORDS_LIMIT = 200
 
 
 class InputError(ValueError):
@@ -6,3 +10,11 @@ class InputError(ValueError):
 
     Its text is one clear sentence (place, value, expectation) that may be shown as it is.
     """
+
+
+def in_words(error: Exception) -> str:
+    """The sentence about ``error``: bad input says it itself, anything else is a mistake of the program."""
+    if isinstance(error, InputError):
+        return str(error)
+    said = " ".join("".join(c if c.isprintable() else " " for c in str(error)[:WORDS_LIMIT]).split())
+    return f"a mistake in pdviz itself ({type(error).__name__}{f': {said}' if said else ''})"
