@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from time import monotonic
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from pdviz.catalogue import Catalogue
-from pdviz.errors import InputError
+from pdviz.errors import InputError, in_words
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import BY_NAME, Scenario, changed, edit
 
@@ -114,12 +115,14 @@ class ScenarioStore(QObject):
             return
         try:
             result = evaluate(self._now, self.catalogue)
-        except InputError as error:
+        except Exception as error:  # whatever it is: an old picture is never kept without a word
+            if not isinstance(error, InputError):
+                sys.excepthook(type(error), error, error.__traceback__)
             self._now = shown
             self._past, self._future = (list(kept) for kept in self._settled)
             self._gesture = NO_GESTURE
             self.changed.emit(self.result, names)
-            self.failed.emit(str(error))  # last: what is said of it outlasts what is shown again
+            self.failed.emit(in_words(error))  # last: what is said of it outlasts what is shown again
             return
         self.result = result
         self._settled = (tuple(self._past), tuple(self._future))

@@ -14,7 +14,7 @@ from pdviz import store as store_module
 from pdviz.catalogue import default_catalogue
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
-from pdviz.scenario import PRESETS, Scenario
+from pdviz.scenario import FIELDS, PRESETS, Scenario
 from pdviz.store import GESTURE_S, HISTORY_LIMIT, ScenarioStore
 
 
@@ -215,6 +215,38 @@ def test_that_undo_and_redo_go_back_and_forth_exactly(
     assert heard.changes[-1][0].scenario == states[-1]
 
 
+@pytest.mark.parametrize("field", [field.name for field in FIELDS])
+def test_that_undo_and_redo_bring_back_every_field(
+    store: ScenarioStore, clock: HandClock, field: str
+) -> None:
+    there = Scenario(
+        model="Gemma 3 27B",
+        accelerator="L4",
+        accelerators=4,
+        weights_dtype="fp8",
+        kv_dtype="fp8",
+        prompt_tokens=700,
+        output_tokens=9,
+        others=3,
+        others_context_tokens=77,
+        cached_tokens=5,
+        fidelity="ideal",
+        compute_efficiency=0.5,
+        bandwidth_efficiency=0.5,
+    )
+    before, after = getattr(Scenario(), field), getattr(there, field)
+    assert before != after
+    store.edit(**{field: after})
+    store.undo()
+    assert getattr(store.scenario, field) == before
+    store.redo()
+    assert getattr(store.scenario, field) == after
+    store.put(there)
+    store.undo()
+    store.flush()
+    assert store.result.scenario == Scenario(**{field: after})
+
+
 def test_that_an_edit_after_an_undo_forgets_what_could_be_redone(
     store: ScenarioStore, clock: HandClock
 ) -> None:
@@ -310,7 +342,7 @@ def test_that_history_is_long_but_not_endless(store: ScenarioStore, clock: HandC
     while store.can_undo:
         store.undo()
         steps += 1
-    assert steps == HISTORY_LIMIT
+    assert steps == HISTORY_LIMIT >= 100
 
 
 moves = st.lists(
@@ -387,6 +419,29 @@ def test_that_an_edit_that_cannot_be_evaluated_leaves_everything_as_it_was(
     store.undo()
     assert store.scenario == Scenario()
     assert not store.can_undo
+
+
+def test_that_an_error_that_nobody_expected_is_said_and_leaves_everything_as_it_was(
+    store: ScenarioStore, heard: Heard, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = store.result
+
+    def fail(*_: object) -> Result:
+        raise ZeroDivisionError("float division by zero")
+
+    with monkeypatch.context() as broken, qtbot.capture_exceptions() as caught:
+        broken.setattr(store_module, "evaluate", fail)
+        store.edit(prompt_tokens=600)
+        store.flush()
+    assert heard.sentences == ["a mistake in pdviz itself (ZeroDivisionError: float division by zero)"]
+    assert [kind for kind, _, _ in caught] == [ZeroDivisionError]
+    assert heard.changes == [(before, frozenset(("prompt_tokens",)))]
+    assert store.result is before
+    assert store.scenario == before.scenario
+    assert not store.can_undo
+    store.edit(prompt_tokens=700)
+    store.flush()
+    assert store.result.scenario == Scenario(prompt_tokens=700)
 
 
 def test_that_a_failure_is_said_after_the_views_have_gone_back(store: ScenarioStore) -> None:
