@@ -83,7 +83,7 @@ def test_that_up_and_down_go_through_the_figures_which_are_read_out(qtbot: QtBot
     view.canvas.setFocus()
     qtbot.keyClick(view.canvas, Qt.Key.Key_Down)
     assert view.canvas.accessibleDescription() == "Embedding, 1,409,630,208 parameters, 5.2 %, 2.82 GB"
-    pointed = view.canvas.pointed(view.canvas.rect().center())
+    pointed = view.canvas.explain_at(view.canvas.rect().center())
     assert pointed is not None
     assert pointed.key == "parts.embedding"
     qtbot.keyClick(view.canvas, Qt.Key.Key_Down)

@@ -21,9 +21,10 @@ from pdviz.scenario import Scenario
 from pdviz.scene.marks.theme import DARK, LIGHT, Theme, contrast
 from pdviz.widgets.kit.focus_ring import FocusRing
 from pdviz.widgets.kit.palette import colour
+from pdviz.widgets.kit.pointed import Pointed, always
 from pdviz.widgets.shell import explainer as explainer_module
 from pdviz.widgets.shell.explain_card import APART, SCHEME, ExplainCard, distance, placed, write_explanation
-from pdviz.widgets.shell.explainer import Explainer, Pointed, always
+from pdviz.widgets.shell.explainer import Explainer
 from pdviz.widgets.shell.window import MainWindow
 
 RESULT = evaluate(Scenario(model="DeepSeek V3", accelerators=16, others=31))

@@ -18,8 +18,8 @@ from pdviz.app import compose
 from pdviz.catalogue import default_catalogue
 from pdviz.scenario import Scenario, to_line
 from pdviz.scene.marks.figures import scenario_words
+from pdviz.widgets.kit.pointed import Pointed
 from pdviz.widgets.shell.drop_cue import DropCue
-from pdviz.widgets.shell.explainer import Pointed
 from pdviz.widgets.shell.sharing import path_in
 from pdviz.widgets.shell.window import MainWindow
 

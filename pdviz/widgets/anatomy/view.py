@@ -26,8 +26,8 @@ from pdviz.widgets.kit.hover_card import HoverCard
 from pdviz.widgets.kit.page_view import PageView
 from pdviz.widgets.kit.paint import draw_round_box, rect
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.pointed import Explained, Pointed, always
 from pdviz.widgets.kit.view import PaintedView
-from pdviz.widgets.shell.explainer import Explainer, Pointed, always
 
 Key = Qt.Key
 LIGHT = 0.16
@@ -67,7 +67,7 @@ class AnatomyCanvas(PaintedView):
     def look_changed(self) -> None:
         self.card.set_look(self.theme, self.scale)
 
-    def pointed(self, at: QPoint) -> Pointed | None:
+    def explain_at(self, at: QPoint) -> Pointed | None:
         """The explained figure at a point; for keys, which ask for the middle, the chosen line."""
         if self.page is None:
             return None
@@ -182,11 +182,12 @@ class AnatomyView(PageView):
         self.button.clicked.connect(self._act)
         self.setFocusProxy(self.canvas)
 
-    def explain_with(self, explainer: Explainer) -> None:
-        """Has its figures explained."""
-        for view, key in zip(self.figures, FIGURE_KEYS, strict=True):
-            explainer.register(view, always(key))
-        explainer.register(self.canvas, self.canvas.pointed)
+    def explained(self) -> tuple[Explained, ...]:
+        figures = zip(self.figures, FIGURE_KEYS, strict=True)
+        return (
+            *(Explained(view, always(key)) for view, key in figures),
+            Explained(self.canvas, self.canvas.explain_at),
+        )
 
     @Slot(object, object)
     def show_result(self, result: Result, names: frozenset[str], fresh: bool = False) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QBrush, QMouseEvent, QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
@@ -14,6 +14,7 @@ from pdviz.units import count, percent, size
 from pdviz.widgets.kit.accessibility import Role
 from pdviz.widgets.kit.paint import draw_round_box, draw_text, elided, rect
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.pointed import Pointed
 from pdviz.widgets.kit.view import PaintedView
 
 
@@ -90,6 +91,26 @@ class MemoryView(PaintedView):
     def fits(self) -> bool:
         """Whether what is shown fits."""
         return self._result is None or self._result.memory.fits
+
+    def explain_at(self, at: QPoint) -> Pointed | None:
+        """The head, the bar, and each part of the legend."""
+        s, half = self.scale, self.width() // 2
+        if at.y() < 22 * s:
+            return Pointed("memory.fits", None, QRect(0, 0, self.width(), round(22 * s)))
+        if 22 * s <= at.y() < 38 * s and at.x() > 0.9 * self.width():
+            return Pointed("memory.capacity", None, QRect(0, round(22 * s), self.width(), round(16 * s)))
+        if at.y() < 38 * s:
+            return Pointed("memory.used", None, QRect(0, round(22 * s), self.width(), round(16 * s)))
+        if at.y() < 57 * s:
+            key, left = ("memory.weights", 0) if at.x() < half else ("memory.kv", half)
+            return Pointed(key, None, QRect(left, round(38 * s), half, round(19 * s)))
+        left = half
+        if at.x() >= left:
+            return Pointed(
+                "memory.reserve", None, QRect(left, round(57 * s), self.width() - left, round(17 * s))
+            )
+        key = "memory.largest_batch" if self.fits else "memory.fewest"
+        return Pointed(key, None, QRect(0, round(57 * s), left, round(17 * s)))
 
     def show_memory(self, result: Result) -> None:
         words = memory_words(result)

@@ -23,6 +23,7 @@ from pdviz.widgets.kit.buttons import CHIP_SIZE, Chip, PickerButton
 from pdviz.widgets.kit.fields import LogSlider, ValueEdit, attempt
 from pdviz.widgets.kit.paint import draw_card, draw_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.pointed import Explained, Pointed, always
 
 if TYPE_CHECKING:
     from pdviz.widgets.kit.choices import Choice
@@ -222,8 +223,17 @@ class ControlPanel(QWidget):
         self._lay_out()
         self.update()
 
-    def figure_at(self, at: QPoint) -> tuple[str, QRect] | None:
-        """(what explains it, where it is) of a figure in the lines below model and accelerator."""
+    def explained(self) -> tuple[Explained, ...]:
+        """The figures of the panel."""
+        return (
+            Explained(self.memory, self.memory.explain_at),
+            Explained(self, self.explain_at, is_clickable=False, is_focusable=False),
+            Explained(self.sliders["prompt_tokens"], always("crossover"), is_clickable=False),
+            Explained(self.sliders["others"], always("half_speed_context"), is_clickable=False),
+        )
+
+    def explain_at(self, at: QPoint) -> Pointed | None:
+        """A figure in the lines below model and accelerator, word group by word group."""
         keys = {
             "model": ("parameters", "kv_bytes_per_token"),
             "accelerator": ("peak", "bandwidth", "ridge"),
@@ -236,7 +246,8 @@ class ControlPanel(QWidget):
                 for key, words in zip(found, text.split(" · "), strict=True):
                     width = text_width(f"{words} · ", size, bold)
                     if left <= at.x() < left + width:
-                        return key, QRect(round(left), round(box.y), round(width), round(box.h))
+                        area = QRect(round(left), round(box.y), round(width), round(box.h))
+                        return Pointed(key, None, area)
                     left += width
         return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
@@ -12,6 +13,7 @@ from pdviz.units import percent, si, significant
 from pdviz.widgets.kit.accessibility import Role
 from pdviz.widgets.kit.paint import draw_card, draw_dashed, draw_round_box, draw_text, elided, rect
 from pdviz.widgets.kit.palette import colour
+from pdviz.widgets.kit.pointed import Pointed
 from pdviz.widgets.kit.view import PaintedView
 
 SEGMENTS = 40
@@ -116,6 +118,24 @@ class MetersView(PaintedView):
     def pass_index(self) -> int | None:
         """The pass that is shown."""
         return self._shown[2] if self._shown is not None else None
+
+    def explain_at(self, at: QPoint) -> Pointed | None:
+        """Left and right meter, the line below them."""
+        index = self.pass_index
+        if index is None:
+            return None
+        phase = "prefill" if index == 0 else "decode"
+        width, height, foot = self.width(), self.height(), round(48 * self.scale)
+        if at.y() > height - foot:
+            return Pointed(f"{phase}.intensity", index, QRect(0, height - foot, width, foot))
+        half = width // 2
+        rates = height - foot - round(56 * self.scale)
+        side, left = ("compute", 0) if at.x() < half else ("bandwidth", half)
+        if at.y() < round(34 * self.scale):
+            return Pointed(f"{phase}.bound", index, QRect(0, 0, width, round(34 * self.scale)))
+        if at.y() > rates + round(20 * self.scale):
+            return Pointed(f"{phase}.{side}_rate", index, QRect(left, rates, half, height - foot - rates))
+        return Pointed(f"{phase}.{side}_utilisation", index, QRect(left, 0, half, height - foot))
 
     def spoken(self) -> str:
         """Both values in words."""

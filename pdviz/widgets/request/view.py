@@ -13,6 +13,7 @@ from pdviz.scene.marks.geometry import request_layout
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.scene.roofline.curves import Roofline, build_roofline
 from pdviz.widgets.kit.figures_view import FigureView
+from pdviz.widgets.kit.pointed import Explained, always
 from pdviz.widgets.kit.view import PaintedView
 from pdviz.widgets.kit.warning_view import Remark, WarningView, remarks
 from pdviz.widgets.request.answer import AnswerView
@@ -21,6 +22,9 @@ from pdviz.widgets.request.notice import NoticePanel
 from pdviz.widgets.roofline.panel import RooflinePanel
 from pdviz.widgets.shapes.panel import ShapesPanel
 from pdviz.widgets.stage.view import StageView
+
+FIGURE_KEYS = ("ttft", "itl", "e2e", "decode_share", "tokens_per_s")
+"""What explains each of the figures at the top."""
 
 
 class RequestView(QWidget):
@@ -110,6 +114,14 @@ class RequestView(QWidget):
         self.meters.say(self.meters.spoken())
         self.answer.say(self.answer.spoken())
         self.roofline.say_moment()
+
+    def explained(self) -> tuple[Explained, ...]:
+        figures = zip(self.figures, FIGURE_KEYS, strict=True)
+        return (
+            *(Explained(view, always(key)) for view, key in figures),
+            Explained(self.meters, self.meters.explain_at),
+            Explained(self.warning, always("remarks")),
+        )
 
     def set_look(self, theme: Theme, scale: float) -> None:
         self.theme, self.scale = theme, scale

@@ -8,11 +8,11 @@ imported, before the first use.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import msgspec
-from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt, QTimer, Slot
 from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -21,6 +21,7 @@ from pdviz.evaluation import Result
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.widgets.kit.fields import by_keyboard
 from pdviz.widgets.kit.focus_ring import FocusRing
+from pdviz.widgets.kit.pointed import Explained, Pointed, Provider
 
 if TYPE_CHECKING:
     from pdviz.explain import Explanation
@@ -30,23 +31,6 @@ HOVER_MS = 450
 NEXT_MS = 150  # from one figure to the next while a card is open
 LEAVE_MS = 300  # to get from the figure onto its card
 Type = QEvent.Type
-
-
-class Pointed(msgspec.Struct, frozen=True):
-    """A figure at a point of a widget: its key, its pass where it is one of a pass, its own rectangle."""
-
-    key: str
-    pass_index: int | None = None
-    box: QRect | None = None
-
-
-Provider = Callable[[QPoint], Pointed | None]
-"""What is at a point of a widget. Keys ask for its middle."""
-
-
-def always(key: str) -> Provider:
-    """The provider of a widget that is one figure."""
-    return lambda at: Pointed(key)
 
 
 _WATCHED = frozenset(
@@ -109,6 +93,13 @@ class Explainer(QObject):
         widget.installEventFilter(self)
         if is_focusable and not widget.whatsThis():
             widget.setWhatsThis("F2 explains this figure.")
+
+    def add(self, found: Iterable[Explained]) -> None:
+        """Explains all of these."""
+        for one in found:
+            self.register(
+                one.widget, one.provider, is_clickable=one.is_clickable, is_focusable=one.is_focusable
+            )
 
     def set_look(self, theme: Theme, scale: float) -> None:
         """Theme and scale; an open card follows."""

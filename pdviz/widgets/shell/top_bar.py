@@ -15,6 +15,7 @@ from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.widgets.kit.buttons import Chip, IconButton, PaintedButton
 from pdviz.widgets.kit.paint import draw_round_box, draw_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.pointed import Explained, always
 
 TOP_HEIGHT = 52.0
 NAME = "Prefill and decode"
@@ -109,6 +110,10 @@ class TopBar(QWidget):
 
     def _ask(self, view: str, *_: object) -> None:
         self.view_asked.emit(view)
+
+    def explained(self) -> tuple[Explained, ...]:
+        """The figures of the bar."""
+        return (Explained(self.assumptions, always("assumptions"), is_clickable=False),)
 
     def show_view(self, view: str) -> None:
         """The tab of the view that is shown."""

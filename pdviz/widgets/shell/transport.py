@@ -18,6 +18,7 @@ from pdviz.widgets.kit.accessibility import Role
 from pdviz.widgets.kit.buttons import Chip, IconButton, PickerButton
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_PEN, draw_text
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.pointed import Explained, always
 from pdviz.widgets.kit.view import PaintedView
 from pdviz.widgets.shell.player import Player
 
@@ -166,6 +167,10 @@ class Transport(QWidget):
         player.state_changed.connect(self.show_state)
         self._slow_rate = player.clock.rate if player.clock.rate != 1.0 else 0.1
         self.show_state()
+
+    def explained(self) -> tuple[Explained, ...]:
+        """The figures of the bar."""
+        return (Explained(self.rate, always("slow_motion"), is_clickable=False),)
 
     @Slot()
     def toggle_loop(self) -> None:

@@ -22,7 +22,7 @@ def make_view(window: MainWindow, name: str) -> Any:
 
         anatomy = AnatomyView(result, window)
         anatomy.suggested.connect(window.take_suggestion)
-        anatomy.explain_with(window.explainer)
+        window.explainer.add(anatomy.explained())
         return anatomy
     from pdviz.widgets.shapes.view import ShapesView
 

@@ -29,7 +29,7 @@ from pdviz.widgets.controls.panel import PANEL_WIDTH, ControlPanel
 from pdviz.widgets.kit.palette import colour, font, qt_palette, system_is_dark
 from pdviz.widgets.request.view import RequestView
 from pdviz.widgets.shell.actions import make_actions
-from pdviz.widgets.shell.explain_map import explain_window
+from pdviz.widgets.shell.explainer import Explainer
 from pdviz.widgets.shell.player import Player
 from pdviz.widgets.shell.sharing import Sharing
 from pdviz.widgets.shell.toast import Toast
@@ -84,7 +84,9 @@ class MainWindow(QWidget):
         self._speaker.setSingleShot(True)
         self._speaker.setInterval(SPOKEN_MS)
         self._speaker.timeout.connect(self._say_moment)
-        self.explainer = explain_window(self)
+        self.explainer = Explainer(self._newest, self, rate=self._rate, catalogue=store.catalogue)
+        for part in (self.request, self.panel, self.transport, self.top):
+            self.explainer.add(part.explained())
         self.set_reduced_motion(settings.reduced_motion)
         self.top.show_view(self.view)
         self._show_result(store.result, frozenset())
@@ -147,6 +149,12 @@ class MainWindow(QWidget):
         self.panel.edit(**values)
 
     # --- what is shown -------------------------------------------------------------------------
+
+    def _newest(self) -> Result:
+        return self.store.result
+
+    def _rate(self) -> float:
+        return self.player.clock.rate
 
     @Slot()
     def _want_fresh(self) -> None:
