@@ -24,7 +24,6 @@ from pdviz.scene.stage.stage import (
     Stage,
     block_height,
     build_stage,
-    describe,
     stage_layout,
 )
 
@@ -501,23 +500,6 @@ def test_that_the_rows_of_the_stage_lie_one_below_the_other(
     assert all(row.x >= 0 and row.right <= width for row in rows)
     # time is one axis for all of them
     assert len({(row.x, row.w) for row in rows[1:]}) == 1
-
-
-# --- in words ------------------------------------------------------------------------------------
-
-
-@given(scenarios(), st.floats(0.0, 1.0))
-def test_that_a_moment_is_described_by_its_pass_its_bound_and_both_utilisations(
-    scenario: Scenario, at: float
-) -> None:
-    result = result_of(scenario)
-    words = describe(result, at * result.e2e_s)
-    number = result.request.pass_at(at * result.e2e_s)
-    cost = result.request.pass_cost(number)
-    assert ("prefill" in words) == (number == 0)
-    assert (f"decode pass {number:,} of" in words) == (number > 0)
-    assert f"{cost.bound}-bound" in words
-    assert words.count("%") == 2
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -11,9 +11,9 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from pdviz.costmodel.request import RequestCost
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
+from pdviz.scene.request.timeline import RequestTimeline
 from pdviz.scene.stage.playback import RATES
 from pdviz.widgets.shell import player as player_module
 from pdviz.widgets.shell.player import FRAME_MS, Player
@@ -36,8 +36,8 @@ def wall(monkeypatch: pytest.MonkeyPatch) -> WallClock:
     return found
 
 
-def request_of(**values: object) -> RequestCost:
-    return evaluate(Scenario(**values)).request
+def request_of(**values: object) -> RequestTimeline:
+    return RequestTimeline(evaluate(Scenario(**values)).request)
 
 
 @pytest.fixture
@@ -149,8 +149,8 @@ def test_that_another_request_keeps_the_relative_place(
     player.set_playing(is_playing)
     other = request_of(prompt_tokens=32_768)
     told = len(moments)
-    player.set_request(other)
-    assert player.time_s == pytest.approx(0.4 * other.e2e_s)
+    player.set_timeline(other)
+    assert player.time_s == pytest.approx(0.4 * other.duration_s)
     assert len(moments) == told  # nobody shows the new request yet
     assert player.clock.is_playing == is_playing
 
@@ -227,7 +227,7 @@ def test_that_requests_of_any_length_can_be_stepped_through(
     player = Player(request)
     for passes in (1, 1, -1, 10, -10, 10**9, -1):
         player.step(passes)
-        assert 0.0 <= player.time_s <= request.e2e_s
+        assert 0.0 <= player.time_s <= request.duration_s
     assert player.time_s == request.pass_start_s(request.passes - 1)
 
 

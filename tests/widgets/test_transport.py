@@ -9,12 +9,15 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from toy_run import ToyRun
 
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
 from pdviz.scene.marks.axis import slow_motion
 from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.scene.request.timeline import RequestTimeline
 from pdviz.scene.stage.playback import RATES
+from pdviz.scene.stage.timeline import STALL, Mark
 from pdviz.widgets.kit.choices import KEY, ChoicePopup
 from pdviz.widgets.shell.player import Player
 from pdviz.widgets.shell.transport import Transport, steady_time
@@ -29,13 +32,13 @@ class Bar:
     def __init__(self, bot: QtBot, scenario: Scenario | None = None) -> None:
         self.bot = bot
         self.result = evaluate(scenario or Scenario())
-        self.player = Player(self.result.request)
+        self.player = Player(RequestTimeline(self.result.request))
         self.transport = Transport(self.player)
         self.player.moved.connect(self.transport.show_time)
         bot.addWidget(self.transport)
         self.transport.resize(1_200, 64)
         self.transport.set_look(DARK, 1.0)
-        self.transport.show_result(self.result)
+        self.transport.show_timeline(self.player.timeline)
         self.transport.show()
         bot.waitExposed(self.transport)
 
@@ -121,6 +124,19 @@ def test_that_the_scrubber_moves_the_playhead_through_the_whole_request(bar: Bar
     bar.bot.mouseRelease(scrubber, LEFT, pos=QPoint(scrubber.width(), middle))
     bar.bot.mouseMove(scrubber, QPoint(5, middle))
     assert bar.player.time_s == pytest.approx(share * whole, abs=0.02 * whole)
+
+
+def test_that_the_scrubber_shows_the_marks_of_any_timeline(bar: Bar) -> None:
+    scrubber = bar.transport.scrubber
+    scrubber.show_timeline(ToyRun(marks=()))
+    plain = scrubber.grab().toImage()
+    scrubber.show_timeline(ToyRun(marks=(Mark(7.5, STALL, "stalled"),)))
+    marked = scrubber.grab().toImage()
+    columns = [x for x in range(plain.width()) if plain.pixelColor(x, 12) != marked.pixelColor(x, 12)]
+    margin = 9 * scrubber.scale
+    expected = margin + 0.75 * (scrubber.width() - 2 * margin)
+    assert columns
+    assert all(abs(x + 0.5 - expected) <= 2 for x in columns)
 
 
 def test_that_what_is_shown_changes_with_time_and_theme(bar: Bar) -> None:

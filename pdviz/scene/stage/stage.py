@@ -23,7 +23,6 @@ from pdviz.scene.stage.builder import (
     tick_texts,
 )
 from pdviz.scene.stage.parts import Block, Lane, Stage, StageLayout, stage_layout
-from pdviz.units import count, duration, percent
 
 __all__ = [
     "LANE_SAMPLES",
@@ -37,7 +36,6 @@ __all__ = [
     "Text",
     "block_height",
     "build_stage",
-    "describe",
     "stage_layout",
 ]
 
@@ -84,17 +82,4 @@ def build_stage(
         ticks=tick_texts(ticks(window, int(layout.plot.w / (96 * scale))), axis, layout, scale, measure),
         is_marked=not result.memory.fits,
         is_ideal=result.scenario.fidelity == IDEAL,
-    )
-
-
-def describe(result: Result, time_s: float) -> str:
-    """The moment in words, for screen readers and status."""
-    number = result.request.pass_at(time_s)
-    cost = result.request.pass_cost(number)
-    phase = (
-        "prefill" if number == 0 else f"decode pass {count(number)} of {count(result.request.train.steps)}"
-    )
-    return (
-        f"{duration(time_s)} of {duration(result.e2e_s)}: {phase}, {cost.bound}-bound, "
-        f"compute {percent(cost.compute_utilisation)}, bandwidth {percent(cost.bandwidth_utilisation)}"
     )

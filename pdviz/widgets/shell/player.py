@@ -6,14 +6,14 @@ from time import perf_counter
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
-from pdviz.costmodel.request import RequestCost
 from pdviz.scene.stage.playback import Playback
+from pdviz.scene.stage.timeline import Timeline, step_s
 
 FRAME_MS = 16
 
 
 class Player(QObject):
-    """Plays a request. ``moved(time_s)`` for each new moment, ``state_changed`` for play, rate, loop.
+    """Plays a timeline. ``moved(time_s)`` for each new moment, ``state_changed`` for play, rate, loop.
 
     ``rate_changed(rate)`` when another speed was chosen.
     """
@@ -22,10 +22,10 @@ class Player(QObject):
     state_changed = Signal()
     rate_changed = Signal(float)
 
-    def __init__(self, request: RequestCost, parent: QObject | None = None) -> None:
+    def __init__(self, timeline: Timeline, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._request = request
-        self._clock = Playback(request.e2e_s)
+        self._timeline = timeline
+        self._clock = Playback(timeline.duration_s)
         self._is_seen = True
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -41,13 +41,18 @@ class Player(QObject):
         """The present moment, model seconds."""
         return self._clock.at(perf_counter())
 
-    def set_request(self, request: RequestCost) -> None:
-        """Another request: the playhead keeps its relative place.
+    @property
+    def timeline(self) -> Timeline:
+        """What is played."""
+        return self._timeline
+
+    def set_timeline(self, timeline: Timeline) -> None:
+        """Something else to play: the playhead keeps its relative place.
 
         Tells nobody: who sets it has first to show what the new moments are moments of.
         """
-        self._request = request
-        self._clock = self._clock.with_whole(perf_counter(), request.e2e_s)
+        self._timeline = timeline
+        self._clock = self._clock.with_whole(perf_counter(), timeline.duration_s)
         self._run_timer()
 
     def set_playing(self, is_playing: bool) -> None:
@@ -64,14 +69,7 @@ class Player(QObject):
         """Pauses and moves to the start of a pass ``passes`` further on (or back)."""
         if self._clock.is_playing:
             self.set_playing(False)
-        time_s = self.time_s
-        here = self._request.pass_at(time_s)
-        if passes < 0 and time_s > self._request.pass_start_s(here) + 1e-12:
-            passes += 1
-        target = min(max(here + passes, 0), self._request.passes)
-        self.seek(
-            self._request.pass_start_s(target) if target < self._request.passes else self._request.e2e_s
-        )
+        self.seek(step_s(self._timeline, self.time_s, passes))
 
     def set_rate(self, rate: float) -> None:
         self._change(self._clock.with_rate(perf_counter(), rate), state=True)

@@ -8,11 +8,11 @@ from PySide6.QtCore import QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import QMouseEvent, QPainter, QPaintEvent, QPen, QRegion
 from PySide6.QtWidgets import QWidget
 
-from pdviz.evaluation import Result
 from pdviz.scene.marks.axis import slow_motion
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.scene.stage.playback import RATES
+from pdviz.scene.stage.timeline import Timeline
 from pdviz.units import duration
 from pdviz.widgets.kit.accessibility import Role
 from pdviz.widgets.kit.buttons import Chip, IconButton, PickerButton
@@ -26,24 +26,24 @@ TRANSPORT_HEIGHT = 64.0
 
 
 class Scrubber(PaintedView):
-    """The whole request as a line; drag to move the playhead. Coloured by what limits each part."""
+    """The whole timeline as a line with its marks; drag to move the playhead."""
 
     seeked = Signal(float)
     accessible_role = Role.Slider
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAccessibleName("Position in the request")
+        self.setAccessibleName("Position in time")
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self._result: Result | None = None
+        self._timeline: Timeline | None = None
         self._time_s = 0.0
 
-    def show_result(self, result: Result) -> None:
-        self._result = result
+    def show_timeline(self, timeline: Timeline) -> None:
+        self._timeline = timeline
         self.update()
 
     def show_time(self, time_s: float) -> None:
-        if self._result is None or time_s == self._time_s:
+        if self._timeline is None or time_s == self._time_s:
             return
         old, self._time_s = self._time_s, time_s
         reach = round(12 * self.scale)
@@ -55,18 +55,20 @@ class Scrubber(PaintedView):
 
     def _x(self, time_s: float) -> float:
         left, right = self._ends()
-        whole = self._result.e2e_s if self._result is not None else 1.0
+        whole = self._timeline.duration_s if self._timeline is not None else 1.0
         return left + (right - left) * min(max(time_s / whole, 0.0), 1.0)
 
     def paint(self, p: QPainter, dirty: QRegion) -> None:
         theme, s = self.theme, self.scale
         p.fillRect(dirty.boundingRect(), colour(theme.surface))
-        if self._result is None:
+        if self._timeline is None:
             return
         y, x = self.height() / 2, self._x(self._time_s)
         left, right = self._ends()
         p.fillRect(QRectF(left, y - 2 * s, right - left, 4 * s), colour(theme.line))
         p.fillRect(QRectF(left, y - 2 * s, x - left, 4 * s), colour(theme.accent))
+        for mark in self._timeline.marks:
+            p.fillRect(QRectF(self._x(mark.time_s) - s, y - 7 * s, 2 * s, 14 * s), colour(theme.muted))
         p.setRenderHint(ANTIALIASING, True)
         p.setPen(QPen(colour(theme.surface), 2 * s))
         p.setBrush(colour(theme.accent))
@@ -74,9 +76,9 @@ class Scrubber(PaintedView):
 
     def _seek(self, event: QMouseEvent) -> None:
         left, right = self._ends()
-        if self._result is not None:
+        if self._timeline is not None:
             share = (event.position().x() - left) / max(right - left, 1.0)
-            self.seeked.emit(min(max(share, 0.0), 1.0) * self._result.e2e_s)
+            self.seeked.emit(min(max(share, 0.0), 1.0) * self._timeline.duration_s)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton:
@@ -96,7 +98,7 @@ class Clock(PaintedView):
         self._words = ("", "")
 
     def needed_width(self, whole_s: float) -> float:
-        """Width for any moment of a request that takes ``whole_s``."""
+        """Width for any moment of what takes ``whole_s``."""
         size = 15.5 * self.scale
         moments = (whole_s, min(whole_s, 59.9), 0.888 * whole_s)
         left = max(text_width(steady_time(t, whole_s), size, True) for t in moments)
@@ -209,9 +211,10 @@ class Transport(QWidget):
         self.rate.show_choice(slow_motion(clock.rate))
         self.real_time.show_on(clock.rate == 1.0)
 
-    def show_result(self, result: Result) -> None:
-        self._whole_s = result.e2e_s
-        self.scrubber.show_result(result)
+    def show_timeline(self, timeline: Timeline) -> None:
+        """Something else that is played."""
+        self._whole_s = timeline.duration_s
+        self.scrubber.show_timeline(timeline)
         self._lay_out()
         self.show_time(self._player.time_s)
 

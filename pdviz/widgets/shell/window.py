@@ -22,6 +22,7 @@ from pdviz.evaluation import Result
 from pdviz.scenario import Scenario
 from pdviz.scene.marks.geometry import Box, interface_scale
 from pdviz.scene.marks.theme import DARK, LIGHT, Theme
+from pdviz.scene.request.timeline import RequestTimeline
 from pdviz.settings import Settings
 from pdviz.store import ScenarioStore
 from pdviz.widgets.controls.area import PanelArea
@@ -64,7 +65,7 @@ class MainWindow(QWidget):
         self._changed: frozenset[str] = frozenset()
         self._fresh: Scenario | None = None  # what is shown from its beginning, once it has come
         self._has_palette = False
-        self.player = Player(store.result.request, self)
+        self.player = Player(RequestTimeline(store.result.request), self)
         self.player.set_rate(settings.rate)
         self.player.set_loop(settings.loops)
         self.sharing = Sharing(store, self, settings.recent)
@@ -170,9 +171,9 @@ class MainWindow(QWidget):
         self._shown, self._fresh = result, None
         if is_new:
             self._changed = names
-        self.player.set_request(result.request)
+        self.player.set_timeline(RequestTimeline(result.request))
         self.views[self.view].show_result(result, self._changed, fresh)
-        self.transport.show_result(result)
+        self.transport.show_timeline(self.player.timeline)
         self.top.show_result(result, self.store.can_undo, self.store.can_redo)
         self._show_time(self.player.time_s)
 

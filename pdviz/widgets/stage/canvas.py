@@ -14,7 +14,8 @@ from PySide6.QtWidgets import QWidget
 from pdviz.evaluation import Result
 from pdviz.scene.marks.axis import Window, automatic_window
 from pdviz.scene.marks.geometry import Box
-from pdviz.scene.stage.stage import Stage, build_stage, describe
+from pdviz.scene.request.timeline import RequestTimeline
+from pdviz.scene.stage.stage import Stage, build_stage
 from pdviz.widgets.kit.accessibility import Role
 from pdviz.widgets.kit.paint import rect
 from pdviz.widgets.kit.palette import colour, text_width
@@ -113,7 +114,7 @@ class StageCanvas(PaintedView):
 
     def spoken(self) -> str:
         """The present moment in words."""
-        return describe(self._result, self._time_s)
+        return RequestTimeline(self._result.request).describe(self._time_s)
 
     @property
     def _is_jumping(self) -> bool:

@@ -9,8 +9,8 @@ from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
+from pdviz.scene.request.measure import Measure
 from pdviz.scene.stage.builder import LOW_PX
-from pdviz.scene.stage.measure import Measure
 from pdviz.scene.stage.stage import Block, Lane, Stage
 from pdviz.units import percent
 from pdviz.widgets.kit.paint import (

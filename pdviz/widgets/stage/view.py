@@ -18,8 +18,9 @@ from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
 from pdviz.scene.marks.axis import Window
+from pdviz.scene.request.measure import Measure, measure
+from pdviz.scene.request.timeline import RequestTimeline
 from pdviz.scene.stage.hover import hover, pass_under
-from pdviz.scene.stage.measure import Measure, measure, next_event_s
 from pdviz.widgets.kit.fields import by_keyboard
 from pdviz.widgets.stage.canvas import ZOOM_KEY, ZOOM_LIMIT_PER_EVENT, StageCanvas
 from pdviz.widgets.stage.paint import paint_measure
@@ -109,7 +110,7 @@ class StageView(StageCanvas):
 
     def jump(self, forward: bool) -> bool:
         """The playhead to the next event (prefill, first token, each token); False at the end."""
-        time_s = next_event_s(self._result.request, self._time_s, forward)
+        time_s = RequestTimeline(self._result.request).next_s("pass", self._time_s, forward)
         if time_s is None:
             return False
         self.seeked.emit(time_s)

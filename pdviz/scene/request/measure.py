@@ -46,21 +46,3 @@ def measure(request: RequestCost, one_s: float, other_s: float) -> Measure:
     if request.pass_start_s(request.pass_at(end_s)) >= end_s > start_s:
         touched -= 1
     return Measure(start_s, end_s, touched, tokens, itl_s)
-
-
-def next_event_s(request: RequestCost, time_s: float, forward: bool) -> float | None:
-    """The next moment at which something of another kind happens: prefill starts, a token appears.
-
-    None where there is none in that direction.
-    """
-    epsilon = 1e-9 * request.e2e_s
-    index = request.pass_at(time_s)
-    if forward:
-        if time_s >= request.e2e_s - epsilon:
-            return None
-        end_s = request.pass_end_s(index)
-        return end_s if end_s > time_s + epsilon else request.pass_end_s(min(index + 1, request.passes - 1))
-    if time_s <= epsilon:
-        return None
-    start_s = request.pass_start_s(index)
-    return start_s if start_s < time_s - epsilon else request.pass_start_s(max(index - 1, 0))
