@@ -621,6 +621,14 @@ def test_that_a_gemma_4_of_another_build_is_refused(change: dict[str, Any], said
         read(changed, tensors)
 
 
+@pytest.mark.parametrize("family", ["llama4", "granitemoe", "ernie4_5-moe", "dbrx"])
+def test_that_a_family_of_experts_without_any_is_refused(family: str) -> None:
+    metadata, tensors = tiny()
+    renamed = {key.replace("llama.", f"{family}."): content for key, content in metadata.items()}
+    said = refusal(gguf.file({**renamed, "general.architecture": family}, tensors))
+    assert said.endswith(f"{family}.expert_count is missing, expected a whole number")
+
+
 def test_that_state_space_layers_that_do_not_add_up_are_refused() -> None:
     metadata, tensors = laid_out("mamba-2.8b")
     with pytest.raises(InputError, match=r"mamba\.ssm\.inner_size 5,000 is no multiple of the 2,560 hidden"):

@@ -327,6 +327,12 @@ def test_that_a_null_language_model_is_named() -> None:
     assert read(text_config=None).layers == 4
 
 
+def test_that_a_language_model_of_its_class_s_sizes_keeps_its_name() -> None:
+    llava = {"model_type": "llava", "text_config": {"model_type": "llama"}, "vision_config": {}}
+    found = read_config(llava, "LLaVA 1.5")
+    assert (found.name, found.hidden) == ("LLaVA 1.5", 4096)
+
+
 def test_that_a_file_on_how_weights_were_quantised_is_told_from_a_model() -> None:
     with pytest.raises(InputError, match=r"hf_quant_config\.json\); the config\.json beside it is needed$"):
         read_config({"producer": {"name": "modelopt"}, "quantization": {"quant_algo": "NVFP4"}}, "M")

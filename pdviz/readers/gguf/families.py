@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pdviz.readers.gguf.metadata import Metadata
-from pdviz.readers.hf.fields import MOST_HEADS, MOST_WIDTH
+from pdviz.readers.hf.fields import MOST_EXPERTS, MOST_HEADS, MOST_WIDTH
 
 Adapt = Callable[[Metadata, dict[str, Any]], None]
 
@@ -29,7 +29,12 @@ def _as_wide(meta: Metadata, config: dict[str, Any]) -> None:
     config["intermediate_size"] = config.get("moe_intermediate_size", config["intermediate_size"])
 
 
+def _need_experts(meta: Metadata) -> None:
+    meta.whole("expert_count", most=MOST_EXPERTS)
+
+
 def _llama4(meta: Metadata, config: dict[str, Any]) -> None:
+    _need_experts(meta)
     config["intermediate_size_mlp"] = config["intermediate_size"]
     config["moe_layers"] = [n for n, kind in enumerate(config.pop("mlp_layer_types")) if kind == "sparse"]
     _as_wide(meta, config)
@@ -38,6 +43,7 @@ def _llama4(meta: Metadata, config: dict[str, Any]) -> None:
 
 
 def _granite_moe(meta: Metadata, config: dict[str, Any]) -> None:
+    _need_experts(meta)
     _as_wide(meta, config)
     if config["shared_expert_intermediate_size"]:
         config["model_type"] = "granitemoeshared"
@@ -196,12 +202,14 @@ def _nemotron_h(meta: Metadata, config: dict[str, Any]) -> None:
 
 
 def _ernie_moe(meta: Metadata, config: dict[str, Any]) -> None:
+    _need_experts(meta)
     sparse = [n for n, kind in enumerate(config["mlp_layer_types"]) if kind == "sparse"] or [0]
     config["moe_layer_interval"] = meta.whole("interleave_moe_layer_step", default=1, most=4096)
     config["moe_layer_start_index"], config["moe_layer_end_index"] = sparse[0], sparse[-1]
 
 
 def _dbrx(meta: Metadata, config: dict[str, Any]) -> None:
+    _need_experts(meta)
     config["ffn_config"] = {"ffn_hidden_size": config["moe_intermediate_size"]}
 
 

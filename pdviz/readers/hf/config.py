@@ -124,9 +124,9 @@ def read_config(
     path = _language_model(outer)
     inner = path[-1]
     if not inner.has(*HIDDEN):
-        for name in _NESTS:
-            if inner.present(name):
-                raise inner.error(f"{inner.label(name)} is null, expected an object")
+        for nest in _NESTS:
+            if inner.present(nest):
+                raise inner.error(f"{inner.label(nest)} is null, expected an object")
     kind, family = _family(outer, inner)
     family.check(inner)
     defaults = family.defaults(inner) if callable(family.defaults) else family.defaults
