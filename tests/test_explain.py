@@ -38,7 +38,7 @@ from pdviz.explain.phases import PASS_FIGURES
 from pdviz.report import memory_text
 from pdviz.scenario import Scenario, edit
 from pdviz.scene.marks.axis import slow_motion
-from pdviz.scene.marks.figures import headline_figures
+from pdviz.scene.request.figures import headline_figures
 from pdviz.scene.stage.playback import RATES
 
 CATALOGUE = default_catalogue()

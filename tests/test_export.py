@@ -19,8 +19,9 @@ from pdviz.errors import InputError
 from pdviz.evaluation import evaluate
 from pdviz.export import LARGEST_SIDE_PX, SMALLEST_PX, SUFFIXES, VIEWS, render
 from pdviz.scenario import PRESETS, Scenario, from_line, to_line
-from pdviz.scene.marks.figures import headline_figures, scenario_words
+from pdviz.scene.marks.figures import scenario_words
 from pdviz.scene.marks.theme import THEMES
+from pdviz.scene.request.figures import headline_figures
 from pdviz.share import read_file
 
 SMALL = {"width": 1280, "height": 720}

@@ -212,6 +212,8 @@ VIOLATIONS = {
     "pdviz/scene/marks/axis.py": "def late():\n    import pyqtgraph",
     "pdviz/errors.py": "import pdviz.units",
     "pdviz/scenario.py": "import pdviz.widgets",
+    "pdviz/scene/anatomy/side.py": "import pdviz.scene.shapes.page",
+    "pdviz/widgets/anatomy/paint.py": "import pdviz.widgets.shapes.paint",
 }
 
 

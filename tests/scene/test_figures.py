@@ -7,7 +7,8 @@ from hypothesis import given
 from scene_world import result_of, scenarios
 
 from pdviz.scenario import PRESETS, Scenario
-from pdviz.scene.marks.figures import Figure, headline_figures, scenario_words
+from pdviz.scene.marks.figures import Figure, scenario_words
+from pdviz.scene.request.figures import headline_figures
 from pdviz.units import duration, percent
 
 TITLES = (

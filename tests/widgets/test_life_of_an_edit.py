@@ -9,8 +9,8 @@ import pytest
 from pdviz.evaluation import evaluate
 from pdviz.scenario import PRESETS, Scenario
 from pdviz.scene.marks.axis import Window, automatic_window
+from pdviz.scene.marks.suggestion import Suggestion
 from pdviz.scene.request.notice import notices
-from pdviz.scene.request.suggestion import Suggestion
 from pdviz.widgets.shell.window import MainWindow
 
 

@@ -15,9 +15,10 @@ from pdviz.evaluation import evaluate
 from pdviz.scenario import PRESETS, Scenario, edit
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Text
+from pdviz.scene.marks.suggestion import Suggestion
 from pdviz.scene.marks.theme import DARK, LIGHT, contrast
 from pdviz.scene.request.notice import Notice, notices
-from pdviz.scene.request.suggestion import Suggestion, suggestion
+from pdviz.scene.request.suggestion import suggestion
 from pdviz.widgets.kit.palette import metrics, text_width
 from pdviz.widgets.request.notice import NoticeLayout, NoticePanel, lay_out_notice, paint_notice_panel
 

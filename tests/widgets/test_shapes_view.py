@@ -16,7 +16,8 @@ from pdviz.scene.marks.theme import DARK, LIGHT, Theme
 from pdviz.scene.shapes.page import build_shapes, sweep_share
 from pdviz.widgets.kit.paint import rect
 from pdviz.widgets.kit.palette import colour, text_width
-from pdviz.widgets.shapes.paint import slab_outline, sweep_front
+from pdviz.widgets.kit.slab import slab_outline
+from pdviz.widgets.shapes.paint import sweep_front
 from pdviz.widgets.shapes.view import ShapesCanvas, ShapesView, paint_shapes_page
 
 WIDTH, HEIGHT = 1274, 758

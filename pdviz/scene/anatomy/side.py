@@ -14,7 +14,7 @@ from pdviz.scene.anatomy.words import ROLES, TITLES
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.lettering import Lettering
 from pdviz.scene.marks.parts import Text
-from pdviz.scene.request.suggestion import Suggestion
+from pdviz.scene.marks.suggestion import Suggestion
 from pdviz.units import count, percent, plural, significant, size
 
 

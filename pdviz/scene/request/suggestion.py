@@ -12,7 +12,8 @@ from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.request import request_memory
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
-from pdviz.scenario import PRESETS, Preset, Scenario, changed, edit
+from pdviz.scenario import PRESETS, Preset, Scenario, changed
+from pdviz.scene.marks.suggestion import Suggestion
 from pdviz.scene.request.notice import notices
 from pdviz.units import count, plural
 
@@ -27,18 +28,6 @@ WORDS = {
     "Code completion": "try a code completion",
 }
 USUAL_OUTPUT = 128
-
-
-class Suggestion(msgspec.Struct, frozen=True):
-    """A line of text and the fields that it sets; ``preset`` is the title of that which it is, if any."""
-
-    text: str
-    edits: tuple[tuple[str, int | str | None], ...]
-    preset: str | None = None
-
-    def apply(self, scenario: Scenario) -> Scenario:
-        """``scenario`` with the fields set. Raises InputError where they cannot be."""
-        return edit(scenario, **dict(self.edits))
 
 
 def suggestion(result: Result) -> Suggestion | None:

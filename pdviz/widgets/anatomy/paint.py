@@ -23,7 +23,7 @@ from pdviz.widgets.kit.paint import (
     rect,
 )
 from pdviz.widgets.kit.palette import colour
-from pdviz.widgets.shapes.paint import draw_slab
+from pdviz.widgets.kit.slab import draw_slab
 
 UNREAD_OPACITY = 0.32
 FIXED_OPACITY = 0.45

@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QWidget
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Text
+from pdviz.scene.marks.suggestion import Suggestion
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.request.notice import Notice, notices
-from pdviz.scene.request.suggestion import Suggestion, suggestion
+from pdviz.scene.request.suggestion import suggestion
 from pdviz.widgets.kit.fields import by_keyboard
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_scene_text, elided
 from pdviz.widgets.kit.palette import colour, text_width

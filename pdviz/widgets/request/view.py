@@ -8,9 +8,9 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scene.marks.figures import headline_figures
 from pdviz.scene.marks.geometry import request_layout
 from pdviz.scene.marks.theme import DARK, Theme
+from pdviz.scene.request.figures import headline_figures
 from pdviz.scene.roofline.curves import Roofline, build_roofline
 from pdviz.widgets.kit.figures_view import FigureView
 from pdviz.widgets.kit.pointed import Explained, always

@@ -13,8 +13,8 @@ from pdviz.scene.shapes.panel import SmallCase, SmallShapes, build_shapes_panel,
 from pdviz.widgets.kit.fields import by_keyboard
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_scene_text
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.slab import draw_outline, draw_slab
 from pdviz.widgets.kit.view import PaintedView
-from pdviz.widgets.shapes.paint import draw_outline, draw_slab
 
 OPENING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 

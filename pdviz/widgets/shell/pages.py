@@ -8,9 +8,10 @@ from pdviz.evaluation import Result
 from pdviz.scene.anatomy.page import build_anatomy
 from pdviz.scene.anatomy.page import page_scale as anatomy_scale
 from pdviz.scene.marks.axis import automatic_window
-from pdviz.scene.marks.figures import headline_figures, scenario_words
+from pdviz.scene.marks.figures import scenario_words
 from pdviz.scene.marks.geometry import Box, page_type_scale, request_layout
 from pdviz.scene.marks.theme import Theme
+from pdviz.scene.request.figures import headline_figures
 from pdviz.scene.request.notice import notices
 from pdviz.scene.roofline.curves import build_roofline
 from pdviz.scene.shapes.page import build_shapes, default_matrix, page_scale, weight_matrices
