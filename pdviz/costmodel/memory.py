@@ -20,7 +20,8 @@ class Memory(msgspec.Struct, frozen=True):
     counts several times in ``kv_bytes``. ``uneven_bytes`` is what that room costs all together which
     the fullest accelerator needs for weights beyond an equal share: experts are not cut in pieces.
     ``own_kv_bytes`` is the KV cache of this request's sequence, ``other_kv_bytes`` that of one further
-    sequence, which is ``other_context_tokens`` long. ``grows`` is false where tokens take no memory.
+    sequence, there or still to come, which is ``other_context_tokens`` long. ``grows`` is false where
+    tokens take no memory.
     """
 
     weights_bytes: float

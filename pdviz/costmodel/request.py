@@ -170,7 +170,7 @@ def request_memory(
     After M tokens a sequence holds N + M - 1 tokens of KV.
     """
     context = prompt_tokens + output_tokens - 1
-    elsewhere = context if others_context_tokens is None or not others else others_context_tokens
+    elsewhere = context if others_context_tokens is None else others_context_tokens
     own = model.stored_kv_bytes(context, accelerators)
     other = own if elsewhere == context else model.stored_kv_bytes(elsewhere, accelerators)
     weights = model.stored_weights_bytes
@@ -180,7 +180,7 @@ def request_memory(
         kv_bytes=own + others * other,
         capacity_bytes=capacity_bytes,
         sequences=1 + others,
-        longest_context_tokens=max(context, elsewhere),
+        longest_context_tokens=max(context, elsewhere) if others else context,
         accelerators=accelerators,
         own_kv_bytes=own,
         other_kv_bytes=other,

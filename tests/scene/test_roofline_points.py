@@ -243,6 +243,7 @@ def test_that_the_goal_is_the_smallest_batch_that_compute_limits(scenario: Scena
 @settings(max_examples=60)
 def test_that_as_many_sequences_fit_as_the_memory_of_the_request_says(scenario: Scenario) -> None:
     fitting = roofline_of(result_of(scenario)).goal.fitting
+    assert fitting == result_of(scenario).memory.largest_batch
     assume(fitting is not None and fitting < 60_000)
     if fitting:
         assert evaluate(edit(scenario, others=fitting - 1)).memory.free_bytes >= -1e-3

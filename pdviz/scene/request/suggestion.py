@@ -91,13 +91,9 @@ def _to_make_it_fit(result: Result) -> Iterator[Suggestion]:
     enough = result.fewest_accelerators
     if enough is not None and enough > s.accelerators:
         yield Suggestion(f"next: share it among {count(enough)} accelerators", (("accelerators", enough),))
-    low, high = 0, s.others  # as many others as there is room for
-    if low < high and _memory(result, msgspec.structs.replace(s, others=0)).fits:
-        while high - low > 1:
-            middle = (low + high) // 2
-            fits = _memory(result, msgspec.structs.replace(s, others=middle)).fits
-            low, high = (middle, high) if fits else (low, middle)
-        yield Suggestion(f"next: keep it to {plural(low, 'other')}", (("others", low),))
+    batch = result.memory.largest_batch
+    if batch:
+        yield Suggestion(f"next: keep it to {plural(batch - 1, 'other')}", (("others", batch - 1),))
     for dtype in ("fp8", "int8", "int4"):
         if _memory(result, msgspec.structs.replace(s, weights_dtype=dtype)).fits:
             yield Suggestion(f"next: try {DTYPES[dtype].title} weights", (("weights_dtype", dtype),))

@@ -70,17 +70,4 @@ def batch_goal(result: Result) -> BatchGoal:
             middle = (low + high) // 2
             low, high = (low, middle) if is_compute(middle) else (middle, high)
         sequences = high if is_compute(high) else None
-    return BatchGoal(sequences, limit, _fitting(result))
-
-
-def _fitting(result: Result) -> int | None:
-    """Sequences whose KV cache fits beside the weights to the end of the request."""
-    scenario, memory = result.scenario, result.memory
-    context = scenario.prompt_tokens + scenario.output_tokens - 1
-    own = result.model.stored_kv_bytes(context, scenario.accelerators)
-    elsewhere = scenario.others_context_tokens
-    other = own if elsewhere is None else result.model.stored_kv_bytes(elsewhere, scenario.accelerators)
-    room = memory.room_bytes - own
-    if room < 0:
-        return 0
-    return 1 + int(room / other) if other > 0 else None
+    return BatchGoal(sequences, limit, result.memory.largest_batch)
