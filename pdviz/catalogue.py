@@ -31,9 +31,16 @@ from pdviz.costmodel.accelerator import (
     read_accelerator,
 )
 from pdviz.errors import InputError
-from pdviz.files import full_path, look
+from pdviz.files import Stamp, full_path, look
 from pdviz.names import ACCELERATOR_NOISE, MODEL_NOISE, Index, shown
-from pdviz.own_files import accelerator_path, model_path, read_accelerator_file, read_model_file
+from pdviz.own_files import (
+    AcceleratorFile,
+    ModelFile,
+    accelerator_path,
+    model_path,
+    read_accelerator_file,
+    read_model_file,
+)
 
 if TYPE_CHECKING:
     from pdviz.costmodel.architecture import Architecture
@@ -186,9 +193,6 @@ def _models_of(data: bytes) -> tuple[tuple[ModelEntry, ...], tuple[str, ...]]:
 # --- a person's own files --------------------------------------------------------------------------
 
 
-Stamp = tuple[int, int]
-
-
 def _stamp(path: str) -> Stamp:
     """What changes with a file. Raises InputError where there is none."""
     found = look(path, path if path.isprintable() and len(path) < 1000 else shown(path))
@@ -331,22 +335,29 @@ class Catalogue:
         stamp = _stamp(path)
         known = self._own_models.get(path)
         if known is None or known[0] != stamp:
-            config, architecture = read_model_file(path)
-            entry = ModelEntry(id=path, name=architecture.name, config=config, source=path)
-            known = self._own_models[path] = stamp, entry, architecture
-        return known[1], known[2]
+            self.keep(read_model_file(path))
+        return self._own_models[path][1:]
 
     def _own_accelerator(self, path: str) -> Accelerator:
         stamp = _stamp(path)
         known = self._own_accelerators.get(path)
         if known is None or known[0] != stamp:
-            found = read_accelerator_file(path)
-            if self._accelerators.is_taken(found.name):  # two of one name could not be told apart
-                file = os.path.basename(path)
-                name = f"{found.name} ({file[:80] if file.isprintable() else 'own file'})"
-                found = msgspec.structs.replace(found, name=name)
-            known = self._own_accelerators[path] = stamp, found
-        return known[1]
+            self.keep(read_accelerator_file(path))
+        return self._own_accelerators[path][1]
+
+    def keep(self, file: ModelFile | AcceleratorFile) -> None:
+        """Takes what was read of a file, which is then read again only once it has changed."""
+        if isinstance(file, ModelFile):
+            name = file.architecture.name
+            entry = ModelEntry(id=file.path, name=name, config=file.config, source=file.path)
+            self._own_models[file.path] = file.stamp, entry, file.architecture
+            return
+        found = file.accelerator
+        if self._accelerators.is_taken(found.name):  # two of one name could not be told apart
+            where = os.path.basename(file.path)
+            name = f"{found.name} ({where[:80] if where.isprintable() else 'own file'})"
+            found = msgspec.structs.replace(found, name=name)
+        self._own_accelerators[file.path] = file.stamp, found
 
     def nearest_accelerators(self, text: str, count: int = 3) -> tuple[str, ...]:
         """Names of the accelerators most like ``text``."""

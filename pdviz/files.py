@@ -12,6 +12,9 @@ from typing import Any
 from pdviz.errors import InputError
 from pdviz.names import shown
 
+Stamp = tuple[int, int]
+
+HEAD_BYTES = 2**16
 _ENDINGS = (".json", ".gguf", ".toml")
 _BEGINNINGS = ("~", "/", "\\", "./", "../", ".\\", "..\\")
 
@@ -47,13 +50,44 @@ def look(path: str, where: str) -> os.stat_result:
     return found
 
 
-def read(path: str, where: str, limit: int) -> bytes:
-    """The first ``limit`` bytes of a file. Raises InputError."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(limit)
-    except OSError as error:
-        raise InputError(f"{where}: it cannot be read ({error.strerror or error})") from None
+class File:
+    """A regular file, open, of which the first bytes are read: ``head``. To be used with ``with``.
+
+    ``where`` names it in messages, ``stamp`` (time and size) changes with it. Raises InputError.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.where = os.path.basename(path) or path
+        found = look(path, self.where)
+        self.size = found.st_size
+        self.stamp: Stamp = (found.st_mtime_ns, found.st_size)
+        try:
+            self._file = open(path, "rb")  # noqa: SIM115 (closed by __exit__)
+        except OSError as error:
+            raise self._unreadable(error) from None
+        try:
+            self.head = self._file.read(HEAD_BYTES)
+        except OSError as error:
+            self._file.close()
+            raise self._unreadable(error) from None
+
+    def __enter__(self) -> File:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def read(self, limit: int) -> bytes:
+        """The first ``limit`` bytes. Raises InputError."""
+        try:
+            self._file.seek(len(self.head))
+            return self.head[:limit] + self._file.read(max(limit - len(self.head), 0))
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> InputError:
+        return InputError(f"{self.where}: it cannot be read ({error.strerror or error})")
 
 
 def parse_json(data: bytes, where: str) -> object:

@@ -18,7 +18,6 @@ from pdviz.errors import InputError
 from pdviz.export import LARGEST_SIDE_PX, SUFFIXES
 from pdviz.names import shown
 from pdviz.scenario import FIELDS, LINE, Field, Scenario, edit, line_keys, parse_keys
-from pdviz.share import read_file
 from pdviz.units import count, significant
 
 SCALE_LIMIT = 8
@@ -180,7 +179,10 @@ def joined(words: Sequence[str]) -> str:
 def read_keys(text: str) -> dict[str, Any]:
     """The fields in a share line, or in the scenario file or picture of that name. Raises InputError."""
     if os.path.exists(text):
-        return read_file(text)[0]
+        from pdviz.catalogue import default_catalogue
+        from pdviz.opening import fields_in, open_path
+
+        return fields_in(open_path(text), default_catalogue())
     if "=" in text:
         return parse_keys(line_keys(text), LINE)
     raise InputError(f"scenario {shown(text)}: no such file, and no line of words such as prompt=512")

@@ -10,8 +10,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from pdviz.errors import InputError
-from pdviz.files import full_path, is_file_name, look, parse_json, parse_toml, read
+from pdviz.files import File, Stamp, full_path, is_file_name, parse_json, parse_toml
 from pdviz.names import shown
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 CONFIG_LIMIT_BYTES = 4 * 2**20  # the longest known have half a megabyte
 ACCELERATOR_LIMIT_BYTES = 2**20
-_HEAD_BYTES = 2**16
+_BOM = b"\xef\xbb\xbf"
 _GGUF = (b"GGUF", b"ggml", b"ggmf", b"ggjt", b"lmgg", b"fmgg", b"tjgg")
 _BINARY = (
     (b"\x89PNG", "a picture"),
@@ -80,59 +82,79 @@ def accelerator_path(text: str) -> str | None:
     return full_path(text) if is_file_name(text) else None
 
 
-def field_of(path: str) -> str | None:
-    """The field of the scenario that a file is for, "model" or "accelerator"; None where neither.
-
-    Only the beginning of the file is looked at. Raises InputError where it cannot be read.
-    """
-    where = os.path.basename(path)
-    look(path, where)
-    head = read(path, where, _HEAD_BYTES)
-    if (
-        head.startswith(_GGUF)
-        or path.lower().endswith(".gguf")
-        or head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{"
-    ):
-        return "model"
-    lines = (line.split(b"#")[0].strip() for line in head.splitlines())
-    return "accelerator" if b"[accelerator]" in lines else None
+def is_gguf(head: bytes, path: str) -> bool:
+    """True for what begins or is named as a GGUF file, readable or not."""
+    return head.startswith(_GGUF) or path.lower().endswith(".gguf")
 
 
-def read_model_file(path: str) -> tuple[dict[str, Any], Architecture]:
-    """(the fields of its config.json, its architecture) of a model's file.
+def is_config(head: bytes, path: str) -> bool:
+    """True for what begins as a JSON object."""
+    return head.removeprefix(_BOM).lstrip()[:1] == b"{"
 
-    Raises InputError, one sentence that opens with the file's name.
-    """
-    where = os.path.basename(path)
-    size = look(path, where).st_size
-    head = read(path, where, _HEAD_BYTES)
+
+def is_accelerator(head: bytes, path: str) -> bool:
+    """True for what has a table [accelerator]."""
+    return b"[accelerator]" in (line.split(b"#")[0].strip() for line in head.splitlines())
+
+
+class ModelFile(msgspec.Struct, frozen=True):
+    """What a model's file holds: the fields of its config.json and its architecture."""
+
+    path: str
+    stamp: Stamp
+    config: dict[str, Any]
+    architecture: Architecture
+
+
+class AcceleratorFile(msgspec.Struct, frozen=True):
+    """What an accelerator's file holds."""
+
+    path: str
+    stamp: Stamp
+    accelerator: Accelerator
+
+
+def read_model_file(path: str) -> ModelFile:
+    """The model in a file. Raises InputError, one sentence that opens with the file's name."""
+    with File(path) as file:
+        return model_in(file)
+
+
+def model_in(file: File) -> ModelFile:
+    """The model in an open file. Raises InputError."""
+    config, architecture = _model_in(file)
+    return ModelFile(file.path, file.stamp, config, architecture)
+
+
+def _model_in(file: File) -> tuple[dict[str, Any], Architecture]:
+    where, head = file.where, file.head
     if head.startswith(_GGUF):
         from pdviz.readers.gguf.reader import read_gguf
 
-        return read_gguf(path)
+        return read_gguf(file.path)
     if not head:
         raise InputError(f"{where}: the file is empty")
-    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    text = head.removeprefix(_BOM).lstrip()
     for magic, what in _BINARY:
         if head.startswith(magic) or text.startswith(magic):
             raise _not_a_model(where, what)
     if head[8:9] == b"{" and b"\0" in head[:8]:
         raise _not_a_model(where, "safetensors weights")
-    if path.lower().endswith(".gguf") and text[:1] != b"{":
+    if file.path.lower().endswith(".gguf") and text[:1] != b"{":
         raise InputError(f"{where}: this is no GGUF file")
-    if size > CONFIG_LIMIT_BYTES:
+    if file.size > CONFIG_LIMIT_BYTES:
         kind = _kind_of_text(head)
         if kind is not None:
             raise _not_a_model(where, kind)
         raise InputError(
-            f"{where}: too long for a config.json ({size / 2**20:,.0f} MiB, expected up to "
+            f"{where}: too long for a config.json ({file.size / 2**20:,.0f} MiB, expected up to "
             f"{CONFIG_LIMIT_BYTES // 2**20})"
         )
-    config = _config(read(path, where, CONFIG_LIMIT_BYTES), where)
+    config = _config(file.read(CONFIG_LIMIT_BYTES), where)
 
     from pdviz.readers.hf.config import read_config
 
-    return config, read_config(config, _name(config, path), where)
+    return config, read_config(config, _name(config, file.path), where)
 
 
 def _config(data: bytes, where: str) -> dict[str, Any]:
@@ -188,13 +210,17 @@ def _name(config: Mapping[str, Any], path: str) -> str:
     return "config.json"
 
 
-def read_accelerator_file(path: str) -> Accelerator:
+def read_accelerator_file(path: str) -> AcceleratorFile:
     """The accelerator in the table [accelerator] of a TOML file. Raises InputError."""
+    with File(path) as file:
+        return accelerator_in(file)
+
+
+def accelerator_in(file: File) -> AcceleratorFile:
+    """The accelerator in an open file. Raises InputError."""
     from pdviz.costmodel.accelerator import read_accelerator
 
-    where = os.path.basename(path)
-    look(path, where)
-    data = read(path, where, ACCELERATOR_LIMIT_BYTES + 1)
+    where, data = file.where, file.read(ACCELERATOR_LIMIT_BYTES + 1)
     expected = "expected a TOML file with a table [accelerator]"
     if data.startswith(_GGUF):
         raise InputError(f"{where}: this is a model; {expected}")
@@ -222,4 +248,4 @@ def read_accelerator_file(path: str) -> Accelerator:
     table = tables["accelerator"]
     if not isinstance(table, dict):
         raise InputError(f"{where}: [accelerator] must be a table of fields, got {shown(table)}")
-    return read_accelerator(table, where)
+    return AcceleratorFile(file.path, file.stamp, read_accelerator(table, where))

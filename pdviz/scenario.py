@@ -308,10 +308,14 @@ def to_line(scenario: Scenario) -> str:
 
 
 LINE = "scenario line"
+LINE_LIMIT = 2**13
+"""Characters of the longest line that is looked at: splitting takes time with the square of it."""
 
 
 def line_keys(line: str) -> dict[str, str]:
     """The words of a share line by their keys. Raises InputError."""
+    if len(line) > LINE_LIMIT:
+        raise InputError(f"{LINE}: too long ({len(line):,} characters), expected up to {LINE_LIMIT:,}")
     try:
         words = shlex.split(line)
     except ValueError as error:

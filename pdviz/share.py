@@ -1,33 +1,27 @@
 """Scenarios as files: TOML, a line of text, a picture that carries its scenario. Written and read again.
 
 Accelerators as TOML, too: one of the catalogue to start one's own from.
-
-What a file is, is found from its content; what it was taken for is said in one line.
 """
 
 from __future__ import annotations
 
-import os
 import struct
 import zlib
-from html import unescape
 from typing import Any
 
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.errors import InputError
-from pdviz.files import full_path, parse_toml
-from pdviz.own_files import field_of
-from pdviz.scenario import FIELDS, LINE, Scenario, edit, line_keys, parse_keys
+from pdviz.files import File, parse_toml
+from pdviz.scenario import FIELDS, LINE, Scenario, line_keys, parse_keys
 
 FILE_LIMIT_BYTES = 64 * 2**20
 TEXT_LIMIT_BYTES = 2**20
 PICTURE_KEY = "pdviz-scenario"
 _PNG = b"\x89PNG\r\n\x1a\n"
-_EXPECTED = (
+EXPECTED = (
     "expected a model (config.json or GGUF), an accelerator or a scenario (TOML), a scenario line, "
     "or a PNG or SVG saved by pdviz"
 )
-_A_KIND = {"model": "a model", "accelerator": "an accelerator"}
 
 
 def to_toml(scenario: Scenario) -> str:
@@ -54,17 +48,6 @@ def _toml_value(value: object) -> str:
     return repr(value)
 
 
-def meant_file(path: str) -> str:
-    """The file that ``path`` means: of a folder its config.json. Raises InputError where it has none."""
-    if not os.path.isdir(path):
-        return path
-    inside = os.path.join(path, "config.json")
-    if not os.path.isfile(inside):
-        where = os.path.basename(os.path.normpath(path))
-        raise InputError(f"{where}: this folder holds no config.json; {_EXPECTED}")
-    return inside
-
-
 def accelerator_toml(accelerator: Accelerator) -> str:
     """A TOML file of an accelerator, to be changed into another one."""
     a = accelerator
@@ -84,55 +67,76 @@ def accelerator_toml(accelerator: Accelerator) -> str:
     return "\n".join(lines) + "\n"
 
 
-def read_file(path: str) -> tuple[dict[str, Any], str]:
-    """(fields by attribute, what the file was taken for) of a scenario, a picture, a model, an accelerator.
+def is_png(head: bytes, path: str) -> bool:
+    """True for a picture in PNG."""
+    return head.startswith(_PNG)
 
-    Raises InputError, one sentence with file, key and expectation.
-    """
-    path = meant_file(path)
-    where = os.path.basename(path) or path
-    field = field_of(path) if os.path.isfile(path) else None
-    if field is not None:
-        return {field: full_path(path)}, f"{where}: opened as {_A_KIND[field]}"
-    data = _read(path, where)
-    if data.startswith(_PNG):
-        return _from_line(_png_text(data, where), where, "picture")
-    if len(data) > TEXT_LIMIT_BYTES and b"<svg" not in data[:2000]:
-        raise InputError(f"{where}: too long for a scenario file, expected a few lines such as prompt = 512")
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = "\0"
-    if "\0" in text or where.lower().endswith((".json", ".gguf")):
-        raise InputError(f"{where}: not a scenario, nor anything else that can be opened; {_EXPECTED}")
-    if "<svg" in text[:2000]:
-        return _from_line(_svg_text(text, where), where, "picture")
-    lines = [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    if (
+
+def is_svg(head: bytes, path: str) -> bool:
+    """True for a picture in SVG."""
+    return b"<svg" in head[:2000]
+
+
+def is_line(head: bytes, path: str) -> bool:
+    """True for a scenario line, alone among comments."""
+    lines = _said(head.decode("utf-8-sig", "replace"))
+    return (
         len(lines) == 1
         and " = " not in lines[0]
         and "=" in lines[0]
         and not lines[0].lstrip().startswith("[")
-    ):
-        return parse_keys(line_keys(lines[0]), where), f"{where}: opened as a scenario line"
-    return parse_keys(parse_toml(text, where, "scenario"), where), f"{where}: opened as a scenario"
+    )
 
 
-def _read(path: str, where: str) -> bytes:
+def _said(text: str) -> list[str]:
+    """The lines of a text that are neither empty nor a comment."""
+    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+
+
+def png_fields(file: File) -> dict[str, Any]:
+    """The fields, by attribute, of the scenario that a PNG carries. Raises InputError."""
+    return parse_keys(line_keys(_png_text(_picture(file), file.where)), file.where)
+
+
+def svg_fields(file: File) -> dict[str, Any]:
+    """The fields of the scenario that an SVG carries. Raises InputError."""
+    return parse_keys(line_keys(_svg_text(_text(_picture(file), file), file.where)), file.where)
+
+
+def line_fields(file: File) -> dict[str, Any]:
+    """The fields of a scenario line in a file. Raises InputError."""
+    return parse_keys(line_keys(" ".join(_said(_short_text(file)))), file.where)
+
+
+def toml_fields(file: File) -> dict[str, Any]:
+    """The fields of a scenario's TOML file. Raises InputError, for what is no TOML too."""
+    return parse_keys(parse_toml(_short_text(file), file.where, "scenario"), file.where)
+
+
+def _picture(file: File) -> bytes:
+    if file.size > FILE_LIMIT_BYTES:
+        limit = FILE_LIMIT_BYTES // 2**20
+        raise InputError(f"{file.where}: too long for a picture of a scenario (over {limit} MiB)")
+    return file.read(FILE_LIMIT_BYTES)
+
+
+def _short_text(file: File) -> str:
+    data = file.read(TEXT_LIMIT_BYTES + 1)
+    if len(data) > TEXT_LIMIT_BYTES:
+        raise InputError(
+            f"{file.where}: too long for a scenario file, expected a few lines such as prompt = 512"
+        )
+    return _text(data, file)
+
+
+def _text(data: bytes, file: File) -> str:
     try:
-        with open(path, "rb") as file:
-            data = file.read(FILE_LIMIT_BYTES + 1)
-    except OSError as error:
-        raise InputError(f"{where}: it cannot be read ({error.strerror or error})") from None
-    except ValueError:
-        raise InputError("that is no name of a file") from None
-    if len(data) > FILE_LIMIT_BYTES:
-        raise InputError(f"{where}: too long for a scenario (over {FILE_LIMIT_BYTES // 2**20} MiB)")
-    return data
-
-
-def _from_line(line: str, where: str, kind: str) -> tuple[dict[str, Any], str]:
-    return parse_keys(line_keys(line), where), f"{where}: opened the scenario of this {kind}"
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text or file.where.lower().endswith((".json", ".gguf")):
+        raise InputError(f"{file.where}: not a scenario, nor anything else that can be opened; {EXPECTED}")
+    return text
 
 
 def _png_text(data: bytes, where: str) -> str:
@@ -167,6 +171,8 @@ def _chunk_text(kind: bytes, body: bytes) -> str:
 
 def _svg_text(text: str, where: str) -> str:
     """The scenario line in the description of an SVG."""
+    from html import unescape
+
     start, end = text.find("<desc>"), text.find("</desc>")
     line = unescape(text[start + 6 : end]).strip() if 0 <= start < end else ""
     if "=" not in line:
@@ -174,9 +180,9 @@ def _svg_text(text: str, where: str) -> str:
     return line
 
 
-def read_text(text: str) -> Scenario:
-    """The scenario in a pasted text: a line, or TOML. Raises InputError."""
+def text_fields(text: str) -> dict[str, Any]:
+    """The fields of the scenario in a pasted text: a line, or TOML. Raises InputError."""
     clean = text.strip()
     if "\n" in clean or " = " in clean:
-        return edit(Scenario(), **parse_keys(parse_toml(clean, "pasted text", "scenario"), "pasted text"))
-    return edit(Scenario(), **parse_keys(line_keys(clean), LINE))
+        return parse_keys(parse_toml(clean, "pasted text", "scenario"), "pasted text")
+    return parse_keys(line_keys(clean), LINE)

@@ -18,11 +18,11 @@ import pdviz
 from pdviz.errors import InputError
 from pdviz.evaluation import evaluate
 from pdviz.export import LARGEST_SIDE_PX, SMALLEST_PX, SUFFIXES, VIEWS, render
+from pdviz.opening import open_path
 from pdviz.scenario import PRESETS, Scenario, from_line, to_line
 from pdviz.scene.marks.figures import scenario_words
 from pdviz.scene.marks.theme import THEMES
 from pdviz.scene.request.figures import headline_figures
-from pdviz.share import read_file
 
 SMALL = {"width": 1280, "height": 720}
 TOO_LARGE = Scenario(model="Llama 3.1 405B")
@@ -144,8 +144,7 @@ def test_that_a_picture_can_be_opened_again(tmp_path: Path, suffix: str) -> None
     scenario = Scenario(model="Gemma 3 27B", others=63, others_context_tokens=1_000)
     out = tmp_path / f"picture{suffix}"
     render("request", scenario, str(out), **SMALL)
-    fields, _ = read_file(str(out))
-    assert Scenario(**fields) == scenario
+    assert Scenario(**open_path(str(out)).value) == scenario
 
 
 def test_that_a_scenario_is_carried_under_the_names_of_the_catalogue(tmp_path: Path) -> None:

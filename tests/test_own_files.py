@@ -21,8 +21,9 @@ from pdviz.errors import InputError
 from pdviz.evaluation import as_stored, evaluate, with_names
 from pdviz.files import is_file_name
 from pdviz.names import shown
+from pdviz.opening import fields_in, open_path
 from pdviz.scenario import Scenario, from_line, to_keys, to_line
-from pdviz.share import read_file, read_text, to_toml
+from pdviz.share import text_fields, to_toml
 
 sys.path.insert(0, str(Path(__file__).parent / "costmodel"))
 import gguf_files as gguf
@@ -135,11 +136,12 @@ def test_that_what_a_file_is_is_found_from_its_content(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes(made)
     with pytest.raises(InputError, match=r"^config\.json: it holds no tensors"):
         CATALOGUE.model(str(tmp_path / "config.json"))
-    assert own_files.field_of(str(tmp_path / "config.json")) == "model"
-    assert own_files.field_of(config_file(tmp_path, "named.toml")) == "model"
-    assert own_files.field_of(chip_file(tmp_path)) == "accelerator"
+    with pytest.raises(InputError, match=r"^config\.json: it holds no tensors"):
+        open_path(str(tmp_path / "config.json"))
+    assert open_path(config_file(tmp_path, "named.toml")).kind == "model"
+    assert open_path(chip_file(tmp_path)).kind == "accelerator"
     (tmp_path / "scenario.toml").write_text("prompt = 512\n", encoding="utf-8")
-    assert own_files.field_of(str(tmp_path / "scenario.toml")) is None
+    assert open_path(str(tmp_path / "scenario.toml")).kind == "scenario"
 
 
 # --- in the scenario
@@ -153,7 +155,7 @@ def test_that_a_scenario_keeps_the_path_and_shows_the_name(tmp_path: Path) -> No
     assert (result.architecture.name, result.accelerator.name) == ("Mine", "My chip")
     assert result.machine.peak_flops_per_s == 500e12
     assert from_line(to_line(scenario)) == scenario
-    assert read_text(to_toml(scenario)) == scenario
+    assert Scenario(**text_fields(to_toml(scenario))) == scenario
     assert to_keys(scenario)["model"] == model
 
 
@@ -212,8 +214,11 @@ def test_that_quantised_files_are_taken_as_they_are_stored(tmp_path: Path) -> No
 
 def test_that_dropped_files_are_opened_as_what_they_are(tmp_path: Path) -> None:
     model, chip = config_file(tmp_path), chip_file(tmp_path)
-    assert read_file(model) == ({"model": model}, "config.json: opened as a model")
-    assert read_file(chip) == ({"accelerator": chip}, "chip.toml: opened as an accelerator")
+    catalogue = default_catalogue().keeping_files()
+    for path, kind in ((model, "model"), (chip, "accelerator")):
+        opened = open_path(path)
+        assert (opened.kind, opened.words) == (kind, f"opened as the {kind}")
+        assert fields_in(opened, catalogue) == {kind: path}
 
 
 # --- refused
@@ -614,7 +619,7 @@ def test_that_every_accelerator_can_be_had_as_a_file_that_says_the_same(tmp_path
     toml_or_skip()
     for known in default_catalogue().accelerators:
         path = chip_file(tmp_path, command("accelerators", known.name, "--toml"), "mine.toml")
-        mine = own_files.read_accelerator_file(path)
+        mine = own_files.read_accelerator_file(path).accelerator
         assert mine.name == f"My {known.name}"
         assert mine.memory_bytes == known.memory_bytes
         assert mine.memory_bandwidth_bytes_per_s == pytest.approx(

@@ -338,9 +338,9 @@ def made(seeds: Seeds, seed: int, number: int) -> Made:
 def opened(path: Path) -> None:
     """Open a file as what it is named, and look at all that follows from it."""
     if path.suffix == ".toml":
-        check_accelerator(read_accelerator_file(str(path)), path.name)
+        check_accelerator(read_accelerator_file(str(path)).accelerator, path.name)
         return
-    found = read_model_file(str(path))[1]
+    found = read_model_file(str(path)).architecture
     is_sound(found)
     try:
         lines = field_lines(model_fields(found))

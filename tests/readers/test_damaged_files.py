@@ -139,7 +139,7 @@ def test_that_damaged_configurations_are_read_or_refused(tmp_path: Path) -> None
     for _ in range(CASES):
         data = damaged(json.dumps(chance.choice(CONFIGS), indent=chance.choice((None, 2))).encode(), chance)
         path.write_bytes(data)
-        survives(lambda: read_model_file(str(path))[1], data)
+        survives(lambda: read_model_file(str(path)).architecture, data)
 
 
 def test_that_a_damaged_file_takes_the_same_way_as_a_whole_one(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_that_a_damaged_file_takes_the_same_way_as_a_whole_one(tmp_path: Path) -
     for _ in range(200):
         data = damaged(whole, chance).ljust(size, b"\0")
         path.write_bytes(data)
-        survives(lambda: read_model_file(str(path))[1], data)
+        survives(lambda: read_model_file(str(path)).architecture, data)
 
 
 def test_that_the_first_cases_of_the_fuzz_are_read_or_refused(tmp_path: Path) -> None:

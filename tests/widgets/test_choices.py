@@ -354,10 +354,13 @@ def test_that_bars_are_thin_and_without_arrows(qtbot: QtBot, scale: float) -> No
         popup.close()
 
 
-def test_that_an_open_file_comes_first_and_is_the_present_choice(window: MainWindow, tmp_path: Path) -> None:
+def test_that_an_open_file_comes_first_and_is_the_present_choice(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
     config = {**default_catalogue().model("Llama 3.1 8B").config, "num_hidden_layers": 7}
     (tmp_path / "mine.json").write_text(json.dumps(config), encoding="utf-8")
     window.sharing.open_file(str(tmp_path / "mine.json"))
+    qtbot.waitUntil(lambda: not window.sharing.is_reading, timeout=5_000)
     window.store.flush()
     window.panel.open_choices("model")
     popup = window.panel.findChild(ChoicePopup)

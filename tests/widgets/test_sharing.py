@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
@@ -16,11 +17,11 @@ from pytestqt.qtbot import QtBot
 
 from pdviz.app import compose
 from pdviz.catalogue import default_catalogue
+from pdviz.opening import path_in
 from pdviz.scenario import Scenario, to_line
 from pdviz.scene.marks.figures import scenario_words
 from pdviz.widgets.kit.pointed import Pointed
 from pdviz.widgets.shell.drop_cue import DropCue
-from pdviz.widgets.shell.sharing import path_in
 from pdviz.widgets.shell.window import MainWindow
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "costmodel"))
@@ -55,7 +56,26 @@ def dropped(window: MainWindow, data: QMimeData) -> None:
     buttons, modifiers = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
     QApplication.sendEvent(window, QDragEnterEvent(at, action, data, buttons, modifiers))
     QApplication.sendEvent(window, QDropEvent(QPointF(at), action, data, buttons, modifiers))
+    settle(window)
+
+
+def settle(window: MainWindow) -> None:
+    """Until what is being read has been read, and is shown."""
+    end_s = monotonic() + 10
+    while window.sharing.is_reading:
+        assert monotonic() < end_s
+        QApplication.processEvents()
     window.store.flush()
+
+
+def opened(window: MainWindow, *paths: str) -> None:
+    window.sharing.open_file(*paths)
+    settle(window)
+
+
+def pasted(window: MainWindow, text: str) -> None:
+    window.sharing.open_text(text)
+    settle(window)
 
 
 def files(*paths: str) -> QMimeData:
@@ -118,7 +138,7 @@ def test_that_what_cannot_be_opened_is_answered_with_what_can(
 @pytest.mark.parametrize("form", ["{}", '"{}"', "'{}'", " {}\n"])
 def test_that_a_pasted_path_opens_its_file(window: MainWindow, tmp_path: Path, form: str) -> None:
     path = model_file(tmp_path / "with space=1")
-    window.sharing.open_text(form.format(path))
+    pasted(window, form.format(path))
     assert window.store.scenario.model == path
 
 
@@ -126,9 +146,9 @@ def test_that_a_pasted_address_of_a_file_opens_it_and_a_wrong_one_is_said(
     window: MainWindow, tmp_path: Path
 ) -> None:
     path = model_file(tmp_path)
-    window.sharing.open_text(QUrl.fromLocalFile(path).toString())
+    pasted(window, QUrl.fromLocalFile(path).toString())
     assert window.store.scenario.model == path
-    window.sharing.open_text(str(tmp_path / "no.json"))
+    pasted(window, str(tmp_path / "no.json"))
     assert window.toast.sentences == ("no.json: there is no such file.",)
 
 
@@ -143,8 +163,8 @@ def test_that_a_scenario_line_with_a_file_is_no_path(tmp_path: Path) -> None:
 
 
 def test_that_files_are_called_what_they_call_themselves(window: MainWindow, tmp_path: Path) -> None:
-    window.sharing.open_file(model_file(tmp_path, "dsv3.json"))
-    window.sharing.open_file(chip_file(tmp_path))
+    opened(window, model_file(tmp_path, "dsv3.json"))
+    opened(window, chip_file(tmp_path))
     window.panel.edit(weights_dtype="published")
     window.store.flush()
     assert window.panel.pickers["model"].choice == "dsv3.json"
@@ -173,8 +193,7 @@ def test_that_a_gguf_is_called_by_its_own_name_where_it_has_one(
     with path.open("wb") as file:
         file.write(made)
         file.truncate(size)
-    window.sharing.open_file(str(path))
-    window.store.flush()
+    opened(window, str(path))
     assert window.panel.pickers["model"].choice == shown
     assert window.top.words.startswith(shown)
     assert str(path) in to_line(window.store.scenario)
@@ -184,8 +203,7 @@ def test_that_a_configuration_in_a_cache_is_not_called_by_a_hash(window: MainWin
     snapshot = tmp_path / "models--acme--Tiny-7B" / "snapshots" / ("0123456789abcdef" * 2 + "01234567")
     snapshot.mkdir(parents=True)
     model_file(snapshot, "config.json")
-    window.sharing.open_file(str(snapshot))
-    window.store.flush()
+    opened(window, str(snapshot))
     assert window.panel.pickers["model"].choice == "Tiny-7B"
 
 
@@ -194,9 +212,8 @@ def test_that_a_configuration_in_a_cache_is_not_called_by_a_hash(window: MainWin
 
 def test_that_the_window_works_on_once_its_files_have_gone(window: MainWindow, tmp_path: Path) -> None:
     model, chip = model_file(tmp_path), chip_file(tmp_path)
-    window.sharing.open_file(model)
-    window.sharing.open_file(chip)
-    window.store.flush()
+    opened(window, model)
+    opened(window, chip)
     os.remove(model)
     window.panel.apply_preset(1)
     window.store.flush()
@@ -221,10 +238,9 @@ def test_that_the_window_works_on_once_its_files_have_gone(window: MainWindow, t
 
 def test_that_opening_what_has_gone_says_so(window: MainWindow, tmp_path: Path) -> None:
     path = model_file(tmp_path)
-    window.sharing.open_file(path)
-    window.store.flush()
+    opened(window, path)
     Path(path).write_text("{", encoding="utf-8")
-    window.sharing.open_file(path)
+    opened(window, path)
     (sentence,) = window.toast.sentences
     assert sentence.startswith("mine.json: not JSON at line 1")
 

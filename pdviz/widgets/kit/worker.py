@@ -84,6 +84,11 @@ class Worker(QObject):
         """True while a result is awaited."""
         return self._newest is not None or self._waiting is not None
 
+    @property
+    def progress(self) -> tuple[float, str]:
+        """How far the newest work is; nothing done where it has not begun."""
+        return (self._newest.job if self._newest is not None else Job()).progress
+
     def submit(self, work: Work) -> int:
         """Runs ``work(job)`` in place of all before it; its generation, counted from 1."""
         self.cancel()

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 from functools import partial
 
-from PySide6.QtCore import QMimeData, QObject, QUrl, Signal, Slot
+import msgspec
+from PySide6.QtCore import QMimeData, QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QImage
 from PySide6.QtWidgets import QWidget
 
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, as_stored, with_names
-from pdviz.files import full_path, is_file_name
+from pdviz.jobs import Job
+from pdviz.opening import MODEL, SCENARIO, Opened, fields_in, open_path, open_text, path_in
 from pdviz.scenario import Scenario, edit, to_line
 from pdviz.scene.marks.theme import Theme
 from pdviz.settings import RECENT_LIMIT
 from pdviz.store import ScenarioStore
+from pdviz.widgets.kit.worker import Worker
 
 PAGE = (1920, 1080)
 PICTURE_FILTER = "Pictures (*.png *.svg *.pdf)"
@@ -25,34 +28,57 @@ OPEN_FILTER = (
 )
 
 
-def path_in(text: str) -> str | None:
-    """The path that a pasted text is, plain, quoted or as a file: address; None where it is none."""
-    line = text.strip()
-    if len(line.splitlines()) != 1:
-        return None
-    if len(line) > 1 and line[0] == line[-1] and line[0] in "\"'":
-        line = line[1:-1].strip()
-    if line.lower().startswith("file:"):
-        return QUrl(line).toLocalFile() or None
-    if not is_file_name(line):
-        return None
-    path = full_path(line)
-    return None if "=" in line and not os.path.exists(path) else path
-
-
 MOST_FILES = 8
 """Files of one drop that are opened."""
+BUSY_MS = 300
+"""After so long it is said that something is being read."""
+
+
+class Source(msgspec.Struct, frozen=True):
+    """What is to be opened: a file by its ``path``, or a ``text``."""
+
+    path: str = ""
+    text: str = ""
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(os.path.normpath(self.path)) if self.path else ""
+
+    def refusal(self, error: InputError) -> str:
+        """The sentence about an error of this source; a file's opens with its name."""
+        said = str(error)
+        if not self.path:
+            return f"{said}."
+        said = said.removeprefix(os.path.dirname(self.path) + os.sep)
+        opens = (self.name, "config.json") if os.path.isdir(self.path) else self.name
+        return f"{said}." if said.startswith(opens) else f"{self.name}: {said}."
+
+
+def read_sources(sources: tuple[Source, ...], job: Job) -> tuple[tuple[Source, Opened | str], ...]:
+    """Each source with what it holds, or with the sentence why it cannot be opened."""
+    found: list[tuple[Source, Opened | str]] = []
+    for number, source in enumerate(sources):
+        job.report(number / len(sources), f"Reading {source.name or 'what was pasted'} …")
+        path = path_in(source.text) if source.text else source.path
+        source = Source(path=path) if path else source
+        try:
+            found.append((source, open_path(path) if path else open_text(source.text)))
+        except InputError as error:
+            found.append((source, source.refusal(error)))
+    return tuple(found)
 
 
 class Sharing(QObject):
     """Copies, saves and opens. ``told(sentence)`` says what was done, ``failed(sentence)`` why not.
 
-    ``warned(sentence)``: a file that is open cannot be read any more; said once.
+    ``warned(sentence)``: a file that is open cannot be read any more; said once. ``reading(sentence)``:
+    it takes a while.
     """
 
     told = Signal(str)
     failed = Signal(str)
     warned = Signal(str)
+    reading = Signal(str)
 
     def __init__(self, store: ScenarioStore, window: QWidget, recent: tuple[str, ...]) -> None:
         super().__init__(window)
@@ -60,6 +86,13 @@ class Sharing(QObject):
         self.recent = recent
         self._stale: frozenset[str] = frozenset()
         store.changed.connect(self._watch_files)
+        self._worker = Worker(self)
+        self._worker.done.connect(self._take)
+        self._worker.failed.connect(self._fail)
+        self._busy = QTimer(self)
+        self._busy.setSingleShot(True)
+        self._busy.setInterval(BUSY_MS)
+        self._busy.timeout.connect(self._say_busy)
 
     def remember(self, scenario: Scenario) -> None:
         """Puts a scenario first in the list of recent ones."""
@@ -143,49 +176,74 @@ class Sharing(QObject):
 
     def open_file(self, *paths: str) -> None:
         """Scenarios, pictures that carry one, models (folders too), accelerators; one after the other."""
-        found = [self._opened(path) for path in paths]
-        for is_good, signal in ((True, self.told), (False, self.failed)):
-            sentences = [sentence for good, sentence in found if good == is_good]
-            if sentences:
-                signal.emit(" ".join(sentences))
+        self._open(*(Source(path=path) for path in paths))
 
-    def _opened(self, path: str) -> tuple[bool, str]:
-        """Opens a file: whether that went well, and what there is to say."""
-        from pdviz.share import meant_file, read_file
+    def open_text(self, text: str) -> None:
+        """A scenario in a text, or the path of a file, as pasted or dropped."""
+        self._open(Source(text=text))
 
-        name = os.path.basename(os.path.normpath(path))
-        try:
-            path = meant_file(path)
-            field = self._open_own(path)
-            if field is not None:
-                return True, f"{name}: opened as the {field}."
-            fields, words = read_file(path)
-            self._put(edit(Scenario(), **fields))
-        except InputError as error:
-            said = str(error).removeprefix(os.path.dirname(path) + os.sep)
-            names = (name, os.path.basename(path))
-            return False, f"{said}." if said.startswith(names) else f"{name}: {said}."
-        return True, f"{words}."
+    def _open(self, *sources: Source) -> None:
+        """Reads beside the event loop; what is opened later takes the place of what is still being read."""
+        self._worker.submit(partial(read_sources, sources))
+        self._busy.start()
 
-    def _open_own(self, path: str) -> str | None:
-        """A model's or an accelerator's file takes its place in the scenario; that field, else None."""
-        from pdviz.own_files import field_of
+    @property
+    def is_reading(self) -> bool:
+        return self._worker.is_busy
 
-        if os.path.splitext(path)[1].lower() in (".png", ".svg", ".pdf"):
-            return None
-        field = field_of(path)
-        if field is None:
-            return None
-        changed = edit(self._store.scenario, **{field: path})
-        named = with_names(changed, self._store.catalogue)
-        stale = self._store.catalogue.stale(getattr(named, field))
-        if stale is not None:
-            raise InputError(stale)
-        if field == "model":
-            named = as_stored(named, self._store.catalogue)
+    def stop_reading(self) -> bool:
+        """Waits no longer for what is being read; False where nothing is."""
+        was_busy = self._worker.is_busy
+        self._worker.cancel()
+        self._busy.stop()
+        return was_busy
+
+    def close(self) -> None:
+        """The window closes: nothing arrives any more."""
+        self._busy.stop()
+        self._worker.close()
+
+    @Slot()
+    def _say_busy(self) -> None:
+        if self._worker.is_busy:
+            self.reading.emit(f"{self._worker.progress[1]} Escape gives it up.")
+
+    @Slot(str)
+    def _fail(self, sentence: str) -> None:
+        self._busy.stop()
+        self.failed.emit(f"{sentence}.")
+
+    @Slot(object)
+    def _take(self, found: tuple[tuple[Source, Opened | str], ...]) -> None:
+        """Takes over what was read, and says of each source what it was taken for or why not."""
+        self._busy.stop()
+        told, failed = [], []
+        for source, opened in found:
+            if isinstance(opened, str):
+                failed.append(opened)
+                continue
+            try:
+                self._use(opened)
+            except InputError as error:
+                failed.append(source.refusal(error))
+                continue
+            told.append(f"{source.name}: {opened.words}." if source.path else f"{opened.words}.")
+        if told:
+            self.told.emit(" ".join(told))
+        if failed:
+            self._store.flush()  # what is shown anew takes away what was said before it
+            self.failed.emit(" ".join(failed))
+
+    def _use(self, opened: Opened) -> None:
+        """A scenario takes the place of the present one; a model or an accelerator its place in it."""
+        catalogue = self._store.catalogue
+        fields = fields_in(opened, catalogue)
+        base = Scenario() if opened.kind == SCENARIO else self._store.scenario
+        named = with_names(edit(base, **fields), catalogue)
+        if opened.kind == MODEL:
+            named = as_stored(named, catalogue)
         self._store.put(named)
         self.remember(named)
-        return field
 
     @Slot(object, object)
     def _watch_files(self, result: Result, names: object) -> None:
@@ -201,21 +259,6 @@ class Sharing(QObject):
                 why = "the file has gone" if not os.path.exists(path) else reason.rpartition(f"{name}: ")[2]
                 self.warned.emit(f"{name}: {why}; what was read of it is used on.")
         self._stale = frozenset(stale)
-
-    def open_text(self, text: str) -> None:
-        """A scenario in a text, or the path of a file, as pasted or dropped."""
-        from pdviz.share import read_text
-
-        path = path_in(text)
-        if path is not None:
-            self.open_file(path)
-            return
-        try:
-            self._put(read_text(text))
-        except InputError as error:
-            self.failed.emit(f"{error}.")
-            return
-        self.told.emit("Opened the pasted scenario.")
 
     def paste(self) -> None:
         """What the clipboard holds."""
@@ -244,8 +287,3 @@ class Sharing(QObject):
 
         image = data.imageData()
         return image.text(PICTURE_KEY) if isinstance(image, QImage) else ""
-
-    def _put(self, scenario: Scenario) -> None:
-        named = with_names(scenario, self._store.catalogue)
-        self._store.put(named)
-        self.remember(named)

@@ -44,6 +44,13 @@ class Toast(PaintedView):
         self.tell(sentence)
         self._is_problem = False
 
+    @Slot(str)
+    def wait(self, sentence: str) -> None:
+        """Says what is being done, until there is something else to say."""
+        self.tell(sentence, stays=True)
+        self._is_problem = False
+        self._timer.stop()
+
     def settle(self) -> None:
         """A problem that was told is over: something else has been done since."""
         if self._is_problem and self._may_settle:
@@ -91,7 +98,8 @@ class Toast(PaintedView):
         theme, s = self.theme, self.scale
         p.fillRect(self.rect(), colour(theme.window))
         draw_card(p, Box(0, 0, self.width(), self.height()), theme, s, theme.raised)
-        sign, code = ("!", theme.warning) if self._is_problem else ("✓", theme.muted)
+        good = "✓" if self._timer.isActive() else "…"
+        sign, code = ("!", theme.warning) if self._is_problem else (good, theme.muted)
         draw_text(p, Box(14 * s, 0, 16 * s, self.height()), sign, code, 17 * s, True, "center")
         for number, line in enumerate(self._lines):
             row = Box(38 * s, (11 + 18 * number) * s, self.width() - 50 * s, 18 * s)

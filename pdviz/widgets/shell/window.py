@@ -101,6 +101,7 @@ class MainWindow(QWidget):
         self.sharing.told.connect(self.toast.inform)
         self.sharing.failed.connect(self.complain)
         self.sharing.warned.connect(partial(self.toast.tell, stays=True))
+        self.sharing.reading.connect(self.toast.wait)
         self.player.moved.connect(self._show_time)
         self.player.rate_changed.connect(self.request.stage.suit_rate)
         self.request.seeked.connect(self.player.seek)
@@ -352,9 +353,10 @@ class MainWindow(QWidget):
         if event.key() == Qt.Key.Key_Escape:
             if self._end_drag():
                 return
+            was_reading = self.sharing.stop_reading()
             if self.toast.isVisible():
                 self.toast.dismiss()
-            elif self.isFullScreen():
+            elif self.isFullScreen() and not was_reading:
                 self.showNormal()
         else:
             super().keyPressEvent(event)
@@ -402,6 +404,7 @@ class MainWindow(QWidget):
     def closeEvent(self, event: QCloseEvent) -> None:
         self.player.set_playing(False)
         self.explainer.close()
+        self.sharing.close()
         self.toast.dismiss()
         self._speaker.stop()
         self.closing.emit(self.current_settings())
