@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 
+import PySide6
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
@@ -50,12 +51,20 @@ def chip_file(folder: Path) -> str:
     return str(folder / "chip.toml")
 
 
+def entering(data: QMimeData) -> QDragEnterEvent:
+    """The start of a drag of ``data`` over a window."""
+    # Before 6.12 the place was made of integers; from then on that is deprecated.
+    place = QPointF if PySide6.__version_info__[:2] >= (6, 12) else QPoint
+    buttons, modifiers = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    return QDragEnterEvent(place(400, 300), Qt.DropAction.CopyAction, data, buttons, modifiers)
+
+
 def dropped(window: MainWindow, data: QMimeData) -> None:
     """A drop of ``data`` on the window, from its first move to its end."""
-    at, action = QPoint(400, 300), Qt.DropAction.CopyAction
+    at, action = QPointF(400, 300), Qt.DropAction.CopyAction
     buttons, modifiers = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    QApplication.sendEvent(window, QDragEnterEvent(at, action, data, buttons, modifiers))
-    QApplication.sendEvent(window, QDropEvent(QPointF(at), action, data, buttons, modifiers))
+    QApplication.sendEvent(window, entering(data))
+    QApplication.sendEvent(window, QDropEvent(at, action, data, buttons, modifiers))
     settle(window)
 
 
@@ -284,13 +293,7 @@ def cue_of(window: MainWindow) -> DropCue | None:
 
 
 def enter(window: MainWindow, data: QMimeData) -> bool:
-    event = QDragEnterEvent(
-        QPoint(400, 300),
-        Qt.DropAction.CopyAction,
-        data,
-        Qt.MouseButton.LeftButton,
-        Qt.KeyboardModifier.NoModifier,
-    )
+    event = entering(data)
     event.ignore()
     QApplication.sendEvent(window, event)
     return event.isAccepted()
