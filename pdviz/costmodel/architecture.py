@@ -7,7 +7,6 @@ cannot disagree with the shapes on screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import msgspec
@@ -141,21 +140,27 @@ class Architecture(msgspec.Struct, frozen=True, dict=True):
     def tied(self) -> bool:
         return self.head is None
 
-    def attentions(self) -> Iterator[tuple[int, Attention]]:
+    def attentions(self) -> tuple[tuple[int, Attention], ...]:
         """(how many layers, their attention) for each run that has one."""
-        for run in self.runs:
-            if run.layer.attention is not None:
-                yield run.count, run.layer.attention
-
-    def experts(self) -> Iterator[tuple[int, Experts]]:
-        """(how many layers, their experts) for each run with a mixture of experts."""
-        for run in self.runs:
-            if isinstance(run.layer.feed_forward, Experts):
-                yield run.count, run.layer.feed_forward
+        return self._attentions
 
     @cached_property
+    def _attentions(self) -> tuple[tuple[int, Attention], ...]:
+        found = ((run.count, run.layer.attention) for run in self.runs)
+        return tuple((count, block) for count, block in found if block is not None)
+
+    def experts(self) -> tuple[tuple[int, Experts], ...]:
+        """(how many layers, their experts) for each run with a mixture of experts."""
+        return self._experts
+
+    @cached_property
+    def _experts(self) -> tuple[tuple[int, Experts], ...]:
+        found = ((run.count, run.layer.feed_forward) for run in self.runs)
+        return tuple((count, block) for count, block in found if isinstance(block, Experts))
+
+    @property
     def is_mixture(self) -> bool:
-        return any(True for _ in self.experts())
+        return bool(self.experts())
 
     @cached_property
     def dense_weights(self) -> int:

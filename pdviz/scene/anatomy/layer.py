@@ -324,8 +324,8 @@ class _Builder:
         cells = tuple(Box(x + (i // rows) * cell, y + (i % rows) * cell, side, side) for i in range(experts))
         routed = next(item for item in self.run.items if item.is_routed)
         self.grid = Grid(cells, round(experts * routed.read_share(self.result.streams)))
-        foot = max(box.bottom for box in cells)
-        room = max(box.right for box in cells) - x + self.gap
+        foot = cells[min(rows, experts) - 1].bottom
+        room = cells[-1].right - x + self.gap
         words = (
             f"{count(self.grid.read)} of {count(experts)} read (a count)",
             f"{count(self.grid.read)} read",
