@@ -10,8 +10,9 @@ from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.architecture import Architecture
 from pdviz.costmodel.dtypes import PUBLISHED, math_dtype
+from pdviz.costmodel.fidelities import FIDELITIES, FLOOR, Fidelity, PassCost
 from pdviz.costmodel.memory import Memory
-from pdviz.costmodel.passes import IDEAL, ModelCost
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.request import (
     RequestCost,
     cost_request,
@@ -19,7 +20,7 @@ from pdviz.costmodel.request import (
     half_speed_context_tokens,
     request_memory,
 )
-from pdviz.costmodel.roofline import Machine, PassCost
+from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.weights import is_quantised
 from pdviz.remarks import fewest, notes_of, warnings_of
 from pdviz.scenario import Scenario
@@ -81,7 +82,12 @@ class Result(msgspec.Struct, frozen=True, dict=True):
     @property
     def streams(self) -> int:
         """Sequences that decode together."""
-        return 1 + self.scenario.others
+        return self.scenario.sequences
+
+    @property
+    def fidelity(self) -> Fidelity:
+        """The cost model that answered."""
+        return self.model.fidelity
 
     @property
     def fewest_accelerators(self) -> int | None:
@@ -109,26 +115,14 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
     catalogue = catalogue or default_catalogue()
     architecture = catalogue.architecture(scenario.model)
     accelerator = catalogue.accelerator(scenario.accelerator)
-    model = _model_cost(architecture, scenario.weights_dtype, scenario.kv_dtype, scenario.fidelity)
+    fidelity = FIDELITIES[scenario.fidelity]
+    model = _model_cost(architecture, scenario.weights_dtype, scenario.kv_dtype, fidelity)
     math = math_dtype(model.kernel_dtype, accelerator.peak_flops_per_s, accelerator.name)
-    ideal = scenario.fidelity == IDEAL
-    machine = Machine.of(
-        accelerator,
-        scenario.accelerators,
-        math,
-        1.0 if ideal else scenario.compute_efficiency,
-        1.0 if ideal else scenario.bandwidth_efficiency,
-    )
-    request = _request(scenario, model, machine)
-    memory = request_memory(
-        model,
-        accelerator.memory_bytes * scenario.accelerators,
-        prompt_tokens=scenario.prompt_tokens,
-        output_tokens=scenario.output_tokens,
-        others=scenario.others,
-        others_context_tokens=scenario.others_context_tokens,
-        accelerators=scenario.accelerators,
-    )
+    shares = fidelity.efficiencies(scenario.compute_efficiency, scenario.bandwidth_efficiency)
+    machine = Machine.of(accelerator, scenario.accelerators, math, *shares)
+    request = cost_request(model, machine, scenario)
+    capacity = accelerator.memory_bytes * scenario.accelerators
+    memory = request_memory(model, capacity, scenario, scenario.accelerators)
     return Result(
         scenario=scenario,
         architecture=architecture,
@@ -137,7 +131,7 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
         machine=machine,
         request=request,
         memory=memory,
-        crossover_prompt_tokens=crossover_prompt_tokens(model, machine, scenario.cached_tokens),
+        crossover_prompt_tokens=_crossover(model, machine, scenario.cached_tokens),
         half_speed_context_tokens=half_speed_context_tokens(model, scenario.others),
         warnings=warnings_of(scenario, model, accelerator, memory),
         notes=notes_of(scenario, model, accelerator, machine, request, memory),
@@ -146,33 +140,38 @@ def evaluate(scenario: Scenario, catalogue: Catalogue | None = None) -> Result:
 
 def as_ideal(result: Result) -> Result:
     """``result`` from exact operation counts with nothing lost on the way, whatever its fidelity."""
-    s = msgspec.structs.replace(result.scenario, fidelity=IDEAL)
+    s = msgspec.structs.replace(result.scenario, fidelity=FLOOR.name)
     if s == result.scenario:
         return result
-    model = _model_cost(result.architecture, s.weights_dtype, s.kv_dtype, IDEAL)
-    machine = msgspec.structs.replace(result.machine, compute_efficiency=1.0, bandwidth_efficiency=1.0)
+    model = _model_cost(result.architecture, s.weights_dtype, s.kv_dtype, FLOOR)
+    compute, bandwidth = FLOOR.efficiencies(s.compute_efficiency, s.bandwidth_efficiency)
+    machine = msgspec.structs.replace(
+        result.machine, compute_efficiency=compute, bandwidth_efficiency=bandwidth
+    )
     ideal: Result = msgspec.structs.replace(
         result,
         scenario=s,
         model=model,
         machine=machine,
-        request=_request(s, model, machine),
-        crossover_prompt_tokens=crossover_prompt_tokens(model, machine, s.cached_tokens),
+        request=cost_request(model, machine, s),
+        crossover_prompt_tokens=_crossover(model, machine, s.cached_tokens),
         half_speed_context_tokens=half_speed_context_tokens(model, s.others),
     )
     return ideal
 
 
-def _request(s: Scenario, model: ModelCost, machine: Machine) -> RequestCost:
-    return cost_request(
-        model,
-        machine,
-        prompt_tokens=s.prompt_tokens,
-        output_tokens=s.output_tokens,
-        others=s.others,
-        others_context_tokens=s.others_context_tokens,
-        cached_tokens=s.cached_tokens,
-    )
+_crossovers: dict[tuple[int, Machine, int], tuple[ModelCost, int | None]] = {}
+
+
+def _crossover(model: ModelCost, machine: Machine, cached_tokens: int) -> int | None:
+    """Found once for all prompts, outputs and others that are tried."""
+    key = (id(model), machine, cached_tokens)
+    found = _crossovers.get(key)
+    if found is None or found[0] is not model:
+        if len(_crossovers) > 64:
+            _crossovers.clear()
+        found = _crossovers[key] = (model, crossover_prompt_tokens(model, machine, cached_tokens))
+    return found[1]
 
 
 def with_names(scenario: Scenario, catalogue: Catalogue) -> Scenario:
@@ -202,11 +201,11 @@ def as_stored(scenario: Scenario, catalogue: Catalogue) -> Scenario:
 _cache: dict[tuple[int, str, str, str], ModelCost] = {}
 
 
-def _model_cost(architecture: Architecture, weights: str, kv: str, fidelity: str) -> ModelCost:
+def _model_cost(architecture: Architecture, weights: str, kv: str, fidelity: Fidelity) -> ModelCost:
     """The same ModelCost for the same inputs: its sums over layers are then made once."""
-    key = (id(architecture), weights, kv, fidelity)
+    key = (id(architecture), weights, kv, fidelity.name)
     found = _cache.get(key)
-    if found is None or found.architecture is not architecture:
+    if found is None or found.architecture is not architecture or found.fidelity is not fidelity:
         if len(_cache) > 64:
             _cache.clear()
         found = _cache[key] = ModelCost(architecture, weights, kv, fidelity)

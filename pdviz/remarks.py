@@ -5,9 +5,10 @@ from __future__ import annotations
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.memory import Memory
-from pdviz.costmodel.passes import IDEAL, ModelCost
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.request import MOST_ACCELERATORS, RequestCost, fewest_accelerators
 from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Role, Term
 from pdviz.costmodel.weights import is_converted
 from pdviz.scenario import Scenario
 from pdviz.units import duration, plural, size
@@ -15,14 +16,7 @@ from pdviz.units import duration, plural, size
 
 def fewest(scenario: Scenario, model: ModelCost, accelerator: Accelerator) -> int | None:
     """The smallest count of such accelerators whose memory holds it."""
-    return fewest_accelerators(
-        model,
-        accelerator.memory_bytes,
-        prompt_tokens=scenario.prompt_tokens,
-        output_tokens=scenario.output_tokens,
-        others=scenario.others,
-        others_context_tokens=scenario.others_context_tokens,
-    )
+    return fewest_accelerators(model, accelerator.memory_bytes, scenario)
 
 
 def warnings_of(
@@ -87,8 +81,9 @@ def notes_of(
     ]
     usual = Scenario()
     given = scenario.compute_efficiency, scenario.bandwidth_efficiency
-    if scenario.fidelity == IDEAL and given != (usual.compute_efficiency, usual.bandwidth_efficiency):
-        notes.append("At the speed of light nothing is lost: the efficiencies that are set are not used.")
+    taken = model.fidelity.uses_efficiencies
+    if not taken and given != (usual.compute_efficiency, usual.bandwidth_efficiency):
+        notes.append(model.fidelity.unused_words)
     if scenario.weights_dtype == PUBLISHED:
         is_said = architecture.census is not None or architecture.published_dtype is not None
         assumed = "" if is_said else "; what the file names no format for is taken as 16 bit"
@@ -96,7 +91,7 @@ def notes_of(
             f"Weights as published: {model.weights_title}, "
             f"{size(model.stored_weights_bytes)} in all{assumed}."
         )
-    context = scenario.prompt_tokens + scenario.output_tokens - 1
+    context = scenario.final_context
     windowed = float(model.kv_bytes(context))
     everything = model.state_bytes + context * model.kv_bytes_per_token
     if windowed < everything * (1 - 1e-9):
@@ -162,9 +157,10 @@ def _copied_step_s(
     if not request.train.steps:
         return ""
     last = request.pass_cost(request.train.steps)
-    once = float(model.kv_bytes(scenario.prompt_tokens + scenario.output_tokens - 1))
+    once = float(model.kv_bytes(scenario.final_context))
     other = float(model.kv_bytes(memory.other_context_tokens)) * scenario.others
-    more = machine.cost(last.tokens, last.flops, last.bytes + memory.kv_bytes - once - other)
+    copies = Term(Role.KV_READ, bytes_each=memory.kv_bytes - once - other, bytes_count=1)
+    more = model.fidelity.cost(machine, (*last.terms, copies), last.tokens)
     if more.time_s <= last.time_s * 1.005:
         return ""
     return (

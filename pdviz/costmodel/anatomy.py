@@ -14,8 +14,9 @@ import msgspec
 
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
-from pdviz.costmodel.passes import STATE_BYTES, ModelCost, distinct_experts
+from pdviz.costmodel.passes import STATE_BYTES, ModelCost
 from pdviz.costmodel.stored import Census, Parts
+from pdviz.costmodel.terms import distinct_experts
 
 PARTS = (
     "embedding",

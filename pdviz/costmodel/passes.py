@@ -1,97 +1,30 @@
-"""FLOPs and bytes of one pass: a forward run over new tokens of some sequences.
-
-A pass holds slices; slice i brings ``n`` new tokens to a sequence with ``p`` tokens in its KV cache.
-One weight read serves them all. Plain arithmetic throughout, so that tokens may be numbers or numpy
-arrays (then all results are arrays).
-"""
+"""A model in given formats: the bytes of its weights, what sequences keep, and what a pass costs."""
 
 from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import msgspec
 
 from pdviz.costmodel.architecture import Architecture, Experts
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
+from pdviz.costmodel.fidelities import TEXTBOOK, Fidelity, PassCost
+from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.stored import StoredBytes
-
-TEXTBOOK, IDEAL = "textbook", "ideal"
-FIDELITIES = (TEXTBOOK, IDEAL)
+from pdviz.costmodel.terms import Role, Slice, Slices, Terms, Tokens, least, new_tokens
 
 STATE_BYTES = 2.0
 """Bytes of an element of a recurrent state: engines keep it at 16 bit, however keys and values are cached."""
 
-Tokens = Any  # int, float or a numpy array of them
-
-
-class Slice(msgspec.Struct, frozen=True):
-    """``sequences`` sequences that each bring ``new`` tokens after ``past`` cached ones.
-
-    ``decodes`` tells a decode slice (it reads its whole context, the new token included) from a piece
-    of a prompt (it reads what was cached). ``samples`` is true where the slice ends a prompt or
-    decodes, so that it needs logits.
-    """
-
-    new: Tokens
-    past: Tokens = 0
-    sequences: Tokens = 1
-    decodes: bool = False
-    samples: bool = True
-
-    @classmethod
-    def prompt(cls, tokens: Tokens, cached: Tokens = 0, last: bool = True) -> Slice:
-        """A prompt, or a piece of one, of ``tokens`` new tokens after ``cached`` ones."""
-        return cls(tokens, cached, samples=last)
-
-    @classmethod
-    def decode(cls, context: Tokens, sequences: Tokens = 1) -> Slice:
-        """One new token for each of ``sequences`` sequences, ``context`` tokens long with it."""
-        return cls(1, context - 1, sequences, decodes=True)
-
-
-def _least(a: Tokens, b: Tokens) -> Tokens:
-    if isinstance(a, (int, float)) and isinstance(b, (int, float)):
-        return a if a < b else b
-    import numpy as np
-
-    return np.minimum(a, b)
-
-
-def _most(a: Tokens, b: Tokens) -> Tokens:
-    return -_least(-a, -b)
-
-
-def attention_pairs(new: Tokens, past: Tokens, window: int | None = None) -> Tokens:
-    """Causal (query, key) pairs per layer: the sum over new tokens of how many keys each sees.
-
-    Without a window ``n p + n (n + 1) / 2``; with one, each token sees at most ``window`` keys.
-    """
-    pairs = new * past + new * (new + 1) / 2
-    if window is None:
-        return pairs
-    clipped = _least(new, _most(past + new - window, 0))
-    return pairs - clipped * _most(past - window, 0) - clipped * (clipped + 1) / 2
-
-
-def distinct_experts(total: int, active: int, tokens: Tokens) -> Tokens:
-    """Experts of one layer that ``tokens`` tokens hit, uniform routing: E (1 - (1 - k/E)^T)."""
-    return total * (1 - (1 - active / total) ** tokens)
-
 
 class ModelCost(msgspec.Struct, frozen=True, dict=True):
-    """A model in given formats, ready to be asked what a pass costs.
-
-    ``fidelity`` "textbook" counts 2 FLOPs for each active parameter and reads every parameter;
-    "ideal" counts exact operations: no multiplication by the embedding table, logits for the
-    sampled positions only, KV written as well as read.
-    """
+    """A model in given formats, ready to be asked what a pass costs in a fidelity's count."""
 
     architecture: Architecture
     weights_dtype: str
     kv_dtype: str
-    fidelity: str = TEXTBOOK
+    fidelity: Fidelity = TEXTBOOK
 
     @cached_property
     def _bytes_per(self) -> tuple[float, float]:
@@ -137,9 +70,29 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
 
         The table of a tied head is read in any case, as the head.
         """
-        stored = self.stored
-        skips = self.fidelity == IDEAL and self.architecture.head is not None
-        return stored.dense + stored.head + (0.0 if skips else stored.embedding)
+        return float(sum(t.bytes_each for t in self.weight_terms if t.experts is None))
+
+    @property
+    def reads_embedding(self) -> bool:
+        """Whether the whole embedding table counts as read: always where it is the head too."""
+        tied = self.architecture.head is None
+        return tied or any(term.role is Role.EMBEDDING for term in self.weight_terms)
+
+    @cached_property
+    def weight_terms(self) -> Terms:
+        """What the weights cost, for each token and once, as the fidelity counts them."""
+        return self.fidelity.weights(self)
+
+    @cached_property
+    def expert_kinds(self) -> tuple[tuple[tuple[int, int], int, int, float], ...]:
+        """((experts, active), parameters that a token meets, of these in matrices, bytes of one expert)."""
+        met: dict[tuple[int, int], tuple[int, int]] = {}
+        for n, block in self.architecture.experts():
+            kind = block.total, block.active
+            parameters, matrices = met.get(kind, (0, 0))
+            matrices += n * block.active * sum(m.weights for m in block.expert)
+            met[kind] = parameters + n * block.active * self.architecture.expert_parameters(block), matrices
+        return tuple(((total, active), *met[total, active], one) for total, active, one in self.routed)
 
     @cached_property
     def routed(self) -> tuple[tuple[int, int, float], ...]:
@@ -154,13 +107,6 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
             scale = self.stored.experts / sum(kind[0] * one for kind, one in sums.items())
             sums = {kind: one * scale for kind, one in sums.items()}
         return tuple((*kind, one) for kind, one in sums.items())
-
-    def weights_read_bytes(self, tokens: Tokens) -> Tokens:
-        """Weight bytes that a pass over ``tokens`` tokens reads: routed experts by how many it hits."""
-        total = self.always_read_bytes
-        for experts, active, expert_bytes in self.routed:
-            total = total + distinct_experts(experts, active, tokens) * expert_bytes
-        return total
 
     @cached_property
     def stored_weights_bytes(self) -> float:
@@ -219,7 +165,7 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         return weights_title(self.architecture, self.weights_dtype)
 
     @cached_property
-    def _kv_layers(self) -> tuple[tuple[int | None, float], ...]:
+    def kv_layers(self) -> tuple[tuple[int | None, float], ...]:
         """(window, bytes that a token adds) for each window that occurs, summed over layers."""
         element = DTYPES[self.kv_dtype].bytes_per_element
         sums: dict[int | None, float] = {}
@@ -232,7 +178,7 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def windows(self) -> tuple[int, ...]:
         """Context lengths at which the growth of KV traffic or of attention changes, ascending."""
-        return tuple(sorted({w for w, _ in self._kv_layers + self._pair_flops if w is not None}))
+        return tuple(sorted({w for w, _ in self.kv_layers + self.pair_flops if w is not None}))
 
     @cached_property
     def state_bytes(self) -> float:
@@ -242,13 +188,13 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def kv_bytes_per_token(self) -> float:
         """What one token adds to the KV cache while it is inside every window."""
-        return sum(b for _, b in self._kv_layers)
+        return sum(b for _, b in self.kv_layers)
 
     def kv_bytes(self, context: Tokens) -> Tokens:
         """KV cache of one sequence of ``context`` tokens, windows respected, state included."""
         total: Tokens = self.state_bytes * (context > 0)  # nothing to read before the first token
-        for window, token_bytes in self._kv_layers:
-            kept = context if window is None else _least(context, window)
+        for window, token_bytes in self.kv_layers:
+            kept = context if window is None else least(context, window)
             total = total + token_bytes * kept
         return total
 
@@ -256,7 +202,7 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         """The context at which one sequence's KV cache takes ``kv_bytes``; None where it never does."""
         left, start = max(kv_bytes - self.state_bytes, 0.0), 0.0
         for end in (*self.windows, math.inf):
-            slope = sum(b for window, b in self._kv_layers if window is None or window > start)
+            slope = sum(b for window, b in self.kv_layers if window is None or window > start)
             if slope and left <= slope * (end - start):
                 return start + left / slope
             left, start = left - slope * (end - start), end
@@ -278,7 +224,7 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         return total
 
     @cached_property
-    def _pair_flops(self) -> tuple[tuple[int | None, float], ...]:
+    def pair_flops(self) -> tuple[tuple[int | None, float], ...]:
         """(window, FLOPs of one (query, key) pair) summed over layers: 2 n_q (d_qk + d_v)."""
         sums: dict[int | None, float] = {}
         for n, a in self.architecture.attentions():
@@ -287,48 +233,18 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
                 sums[a.window_tokens] = sums.get(a.window_tokens, 0.0) + each
         return tuple(sums.items())
 
-    @cached_property
-    def flops_per_token(self) -> float:
-        """Multiply-adds of the weights that a token meets, two FLOPs each; attention apart."""
-        model = self.architecture
-        if self.fidelity == TEXTBOOK:
-            return 2.0 * model.active_parameters
-        routed = sum(n * b.active * sum(m.weights for m in b.expert) for n, b in model.experts())
-        return 2.0 * (model.dense_weights + routed)
+    def terms(self, slices: Slices) -> Terms:
+        """What a pass over ``slices`` is made of."""
+        return self.fidelity.terms(self, slices)
 
-    @cached_property
-    def flops_per_sample(self) -> float:
-        """FLOPs of one position's logits where they are counted apart (ideal), else 0."""
-        model = self.architecture
-        return 0.0 if self.fidelity == TEXTBOOK else 2.0 * (model.head or model.embedding).weights
+    def cost(self, machine: Machine, slices: Slices) -> PassCost:
+        """What a pass over ``slices`` costs."""
+        return self.fidelity.cost(machine, self.terms(slices), new_tokens(slices))
 
-    def tokens(self, slices: tuple[Slice, ...]) -> Tokens:
-        """New tokens in a pass."""
-        return sum(s.new * s.sequences for s in slices)
-
-    def attention_flops(self, slices: tuple[Slice, ...]) -> Tokens:
-        """FLOPs of attention scores and of weighting the values."""
-        total: Tokens = 0.0
-        for s in slices:
-            for window, each in self._pair_flops:
-                total = total + each * s.sequences * attention_pairs(s.new, s.past, window)
+    def weights_read_bytes(self, tokens: Tokens) -> Tokens:
+        """Weight bytes that a pass over ``tokens`` tokens reads: routed experts by how many it hits."""
+        total: Tokens = 0
+        for term in self.terms((Slice.prompt(tokens),)):
+            if term.role.is_weights:
+                total = total + term.bytes
         return total
-
-    def flops(self, slices: tuple[Slice, ...]) -> Tokens:
-        """FLOPs of a pass."""
-        sampled = sum(s.sequences for s in slices if s.samples)
-        weights = self.flops_per_token * self.tokens(slices) + self.flops_per_sample * sampled
-        return weights + self.attention_flops(slices)
-
-    def kv_traffic_bytes(self, slices: tuple[Slice, ...]) -> Tokens:
-        """KV bytes of a pass: read by decode slices over their context, by prompts over their past."""
-        total: Tokens = 0.0
-        for s in slices:
-            total = total + s.sequences * self.kv_bytes(s.past + 1 if s.decodes else s.past)
-            if self.fidelity == IDEAL:
-                total = total + s.sequences * s.new * self.kv_bytes_per_token
-        return total
-
-    def bytes(self, slices: tuple[Slice, ...]) -> Tokens:
-        """Bytes that a pass moves: weights once, and the KV cache of every slice."""
-        return self.weights_read_bytes(self.tokens(slices)) + self.kv_traffic_bytes(slices)

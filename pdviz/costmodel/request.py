@@ -4,13 +4,67 @@ from __future__ import annotations
 
 import msgspec
 
+from pdviz.costmodel.bounds import COMPUTE
+from pdviz.costmodel.fidelities import PassCost
 from pdviz.costmodel.memory import Memory
-from pdviz.costmodel.passes import ModelCost, Slice
-from pdviz.costmodel.roofline import COMPUTE, Machine, PassCost
+from pdviz.costmodel.passes import ModelCost
+from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Slice, Slices
 from pdviz.costmodel.train import Train, build_train
 
 CROSSOVER_LIMIT_TOKENS = 2**34
 MOST_ACCELERATORS = 1024
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request: a prompt, how much of it is cached, what is to be written, and who decodes alongside.
+
+    ``others`` further sequences decode in the same passes, each at this request's context, or all the
+    time at ``others_context_tokens`` (a steady mix) where that is given. Pass 0 is prefill, pass
+    k = 1 .. ``steps`` a decode step.
+    """
+
+    prompt_tokens: int = 512
+    output_tokens: int = 128
+    others: int = 0
+    others_context_tokens: int | None = None
+    cached_tokens: int = 0
+
+    @property
+    def steps(self) -> int:
+        """Decode passes: the first token comes from prefill."""
+        return self.output_tokens - 1
+
+    @property
+    def sequences(self) -> int:
+        """Sequences that decode together."""
+        return 1 + self.others
+
+    @property
+    def computed_tokens(self) -> int:
+        """Prompt tokens that prefill runs over."""
+        return self.prompt_tokens - self.cached_tokens
+
+    def context(self, step: int) -> int:
+        """Tokens of this request's sequence in pass ``step``, its new ones included."""
+        return self.prompt_tokens + step
+
+    @property
+    def final_context(self) -> int:
+        """Tokens whose KV is held at the end: the newest token is stored by no pass."""
+        return self.context(self.steps)
+
+    def others_context(self, step: int) -> int:
+        """Tokens of each of the others in pass ``step``."""
+        return self.context(step) if self.others_context_tokens is None else self.others_context_tokens
+
+    def slices(self, step: int) -> Slices:
+        """The slices of pass ``step``."""
+        if step == 0:
+            return (Slice.prompt(self.computed_tokens, self.cached_tokens),)
+        if self.others_context_tokens is None or not self.others:
+            return (Slice.decode(self.context(step), self.sequences),)
+        return Slice.decode(self.context(step)), Slice.decode(self.others_context_tokens, self.others)
 
 
 class RequestCost(msgspec.Struct, frozen=True):
@@ -19,6 +73,9 @@ class RequestCost(msgspec.Struct, frozen=True):
     Times are seconds from the start of prefill. Each pass yields one token at its end.
     """
 
+    model: ModelCost
+    machine: Machine
+    request: Request
     prefill: PassCost
     train: Train
 
@@ -70,7 +127,9 @@ class RequestCost(msgspec.Struct, frozen=True):
 
     def pass_cost(self, index: int) -> PassCost:
         """What pass ``index`` costs."""
-        return self.prefill if index <= 0 else self.train.cost(index)
+        if index <= 0:
+            return self.prefill
+        return self.model.cost(self.machine, self.request.slices(index))
 
     def tokens_out_at(self, time_s: float) -> int:
         """Output tokens that have appeared by ``time_s``."""
@@ -79,46 +138,15 @@ class RequestCost(msgspec.Struct, frozen=True):
         return self.pass_at(time_s)
 
 
-def cost_request(
-    model: ModelCost,
-    machine: Machine,
-    *,
-    prompt_tokens: int,
-    output_tokens: int,
-    others: int = 0,
-    others_context_tokens: int | None = None,
-    cached_tokens: int = 0,
-) -> RequestCost:
-    """Cost of a request whose first ``cached_tokens`` prompt tokens are in the KV cache already.
+def cost_request(model: ModelCost, machine: Machine, request: Request) -> RequestCost:
+    """Cost of a request. Linear in nothing: one of any length is a handful of records."""
 
-    ``others`` further sequences decode alongside, each at this request's context, or all the time
-    at ``others_context_tokens`` (a steady mix) where that is given. Step k = 1 .. M-1 has context
-    N + k. Linear in nothing: a request of any length is a handful of records.
-    """
-    prefill = _prefill(model, machine, prompt_tokens, cached_tokens)
-    steps = output_tokens - 1
+    def cost(index: int) -> PassCost:
+        return model.cost(machine, request.slices(index))
 
-    def slices(step: int) -> tuple[Slice, ...]:
-        context = prompt_tokens + step
-        if others_context_tokens is None or not others:
-            return (Slice.decode(context, 1 + others),)
-        return Slice.decode(context), Slice.decode(others_context_tokens, others)
-
-    train = build_train(
-        steps,
-        1 + others,
-        [w - prompt_tokens for w in model.windows],
-        lambda step: float(model.flops(slices(step))),
-        lambda step: float(model.bytes(slices(step))),
-        machine,
-    )
-    return RequestCost(prefill, train)
-
-
-def _prefill(model: ModelCost, machine: Machine, prompt_tokens: int, cached_tokens: int) -> PassCost:
-    slices = (Slice.prompt(prompt_tokens - cached_tokens, cached_tokens),)
-    new = prompt_tokens - cached_tokens
-    return machine.cost(new, float(model.flops(slices)), float(model.bytes(slices)))
+    breaks = [w - request.prompt_tokens for w in model.windows]
+    train = build_train(request.steps, request.sequences, breaks, cost, is_affine=model.fidelity.is_affine)
+    return RequestCost(model, machine, request, cost(0), train)
 
 
 def crossover_prompt_tokens(model: ModelCost, machine: Machine, cached_tokens: int = 0) -> int | None:
@@ -129,7 +157,8 @@ def crossover_prompt_tokens(model: ModelCost, machine: Machine, cached_tokens: i
     """
 
     def is_compute(prompt_tokens: int) -> bool:
-        return _prefill(model, machine, prompt_tokens, cached_tokens).bound == COMPUTE
+        piece = Slice.prompt(prompt_tokens - cached_tokens, cached_tokens)
+        return model.cost(machine, (piece,)).bound is COMPUTE
 
     low, high = cached_tokens, cached_tokens + 1
     while not is_compute(high):
@@ -156,31 +185,23 @@ def _beyond(more: float, whole: float) -> float:
 
 
 def request_memory(
-    model: ModelCost,
-    capacity_bytes: float,
-    *,
-    prompt_tokens: int,
-    output_tokens: int,
-    others: int = 0,
-    others_context_tokens: int | None = None,
-    accelerators: int = 1,
+    model: ModelCost, capacity_bytes: float, request: Request, accelerators: int = 1
 ) -> Memory:
     """Memory of all ``accelerators`` together (their ``capacity_bytes``) at the end of the request.
 
-    After M tokens a sequence holds N + M - 1 tokens of KV.
+    Without others, further sequences are taken to be what others would be.
     """
-    context = prompt_tokens + output_tokens - 1
-    elsewhere = context if others_context_tokens is None else others_context_tokens
+    context, elsewhere = request.final_context, request.others_context(request.steps)
     own = model.stored_kv_bytes(context, accelerators)
     other = own if elsewhere == context else model.stored_kv_bytes(elsewhere, accelerators)
     weights = model.stored_weights_bytes
     fullest = model.fullest_weights_bytes(accelerators)
     return Memory(
         weights_bytes=weights,
-        kv_bytes=own + others * other,
+        kv_bytes=own + request.others * other,
         capacity_bytes=capacity_bytes,
-        sequences=1 + others,
-        longest_context_tokens=max(context, elsewhere) if others else context,
+        sequences=request.sequences,
+        longest_context_tokens=max(context, elsewhere) if request.others else context,
         accelerators=accelerators,
         own_kv_bytes=own,
         other_kv_bytes=other,
@@ -190,30 +211,13 @@ def request_memory(
     )
 
 
-def fewest_accelerators(
-    model: ModelCost,
-    memory_bytes_each: float,
-    *,
-    prompt_tokens: int,
-    output_tokens: int,
-    others: int = 0,
-    others_context_tokens: int | None = None,
-) -> int | None:
+def fewest_accelerators(model: ModelCost, memory_bytes_each: float, request: Request) -> int | None:
     """The smallest count of accelerators whose memory holds the request; None beyond 1,024.
 
     Counts are powers of two: first those among which the query heads divide, then all.
     """
     counts: list[int] = [2**power for power in range(MOST_ACCELERATORS.bit_length())]
     for count in (*(n for n in counts if model.divides_among(n)), *counts):
-        memory = request_memory(
-            model,
-            memory_bytes_each * count,
-            prompt_tokens=prompt_tokens,
-            output_tokens=output_tokens,
-            others=others,
-            others_context_tokens=others_context_tokens,
-            accelerators=count,
-        )
-        if memory.fits:
+        if request_memory(model, memory_bytes_each * count, request, count).fits:
             return count
     return None

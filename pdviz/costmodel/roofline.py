@@ -1,7 +1,6 @@
-"""Time from FLOPs and bytes: the roofline of some accelerators working as one.
+"""The roofline of some accelerators working as one: peaks, bandwidths and the shares that are reached.
 
-The cost of a pass carries its reason (both times and which of them limits), so that no view has to
-work it out again. Source of the model: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
+Source of the model: Williams, Waterman, Patterson, "Roofline", CACM 52(4), 2009.
 """
 
 from __future__ import annotations
@@ -9,8 +8,6 @@ from __future__ import annotations
 import msgspec
 
 from pdviz.costmodel.accelerator import Accelerator
-
-COMPUTE, BANDWIDTH = "compute", "bandwidth"
 
 
 class Machine(msgspec.Struct, frozen=True):
@@ -67,38 +64,3 @@ class Machine(msgspec.Struct, frozen=True):
     def bandwidth_s(self, bytes_moved: float) -> float:
         """Seconds that the memory traffic takes; works on arrays too."""
         return bytes_moved / (self.bandwidth_efficiency * self.bandwidth_bytes_per_s)
-
-    def cost(self, tokens: int, flops: float, bytes_moved: float) -> PassCost:
-        """The cost of a pass over ``tokens`` new tokens: the longer of its two times."""
-        compute_s, bandwidth_s = self.compute_s(flops), self.bandwidth_s(bytes_moved)
-        time_s = max(compute_s, bandwidth_s)
-        return PassCost(
-            tokens=tokens,
-            flops=flops,
-            bytes=bytes_moved,
-            compute_s=compute_s,
-            bandwidth_s=bandwidth_s,
-            time_s=time_s,
-            bound=COMPUTE if compute_s >= bandwidth_s else BANDWIDTH,
-            compute_utilisation=flops / (time_s * self.peak_flops_per_s),
-            bandwidth_utilisation=bytes_moved / (time_s * self.bandwidth_bytes_per_s),
-        )
-
-
-class PassCost(msgspec.Struct, frozen=True):
-    """What one pass costs and why. Utilisations are shares of the *peak*, not of what is achievable."""
-
-    tokens: int
-    flops: float
-    bytes: float
-    compute_s: float
-    bandwidth_s: float
-    time_s: float
-    bound: str
-    compute_utilisation: float
-    bandwidth_utilisation: float
-
-    @property
-    def intensity_flops_per_byte(self) -> float:
-        """Arithmetic intensity."""
-        return self.flops / self.bytes

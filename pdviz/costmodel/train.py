@@ -1,8 +1,9 @@
 """The train of decode passes in closed form: a few records for any number of tokens.
 
 A step's FLOPs and bytes are affine in the step number between the context lengths at which a
-window fills, and its time is the larger of two affine functions, so a train is a short list of
-segments, each with a first duration and an increment. Nothing here grows with the number of tokens.
+window fills. Where its time is the largest of affine functions, a train is a short list of segments,
+each with a first duration and an increment; where it is curved, of pieces short enough to be straight.
+Nothing here grows with the number of tokens.
 """
 
 from __future__ import annotations
@@ -13,13 +14,18 @@ from itertools import pairwise
 
 import msgspec
 
-from pdviz.costmodel.roofline import Machine, PassCost
+from pdviz.costmodel.bounds import Bound
+from pdviz.costmodel.fidelities import PassCost
+
+STRAIGHT = 1e-4
+"""How far, as a share, a curved step time may lie beside the straight line of its segment."""
 
 
 class Segment(msgspec.Struct, frozen=True):
     """``count`` steps from step ``first`` on; each ``increment_s`` longer than the one before.
 
-    ``start_s`` is when the first of them begins, from the start of the train.
+    ``start_s`` is when the first of them begins, from the start of the train; ``begins`` and ``ends`` are
+    what the first and the last of them cost.
     """
 
     first: int
@@ -27,11 +33,12 @@ class Segment(msgspec.Struct, frozen=True):
     start_s: float
     first_s: float
     increment_s: float
-    flops: float
-    flops_increment: float
-    bytes: float
-    bytes_increment: float
-    bound: str
+    begins: PassCost
+    ends: PassCost
+
+    @property
+    def bound(self) -> Bound:
+        return self.begins.bound
 
     def elapsed_s(self, steps: float) -> float:
         """Time that the first ``steps`` steps of the segment take."""
@@ -52,11 +59,17 @@ class Train(msgspec.Struct, frozen=True):
     steps: int
     tokens: int
     segments: tuple[Segment, ...]
-    machine: Machine
 
     @property
     def total_s(self) -> float:
         return self.segments[-1].end_s if self.segments else 0.0
+
+    @property
+    def total_band_s(self) -> tuple[float, float]:
+        """Between which times the whole train lies."""
+        low_s = sum(s.count * (s.begins.low_s + s.ends.low_s) / 2 for s in self.segments)
+        high_s = sum(s.count * (s.begins.high_s + s.ends.high_s) / 2 for s in self.segments)
+        return low_s, high_s
 
     def _segment(self, step: int) -> Segment:
         for segment in self.segments:
@@ -72,13 +85,6 @@ class Train(msgspec.Struct, frozen=True):
     def step_s(self, step: int) -> float:
         """Duration of step ``step``."""
         return self._segment(step).step_s(step)
-
-    def cost(self, step: int) -> PassCost:
-        """What step ``step`` costs."""
-        s = self._segment(step)
-        k = step - s.first
-        flops, moved = s.flops + s.flops_increment * k, s.bytes + s.bytes_increment * k
-        return self.machine.cost(self.tokens, flops, moved)
 
     def step_at(self, time_s: float) -> int:
         """The step under way ``time_s`` after the train began; its last one from the end on."""
@@ -102,61 +108,48 @@ class Train(msgspec.Struct, frozen=True):
 
 
 def build_train(
-    steps: int,
-    tokens: int,
-    breaks: list[int],
-    flops: Callable[[int], float],
-    bytes_moved: Callable[[int], float],
-    machine: Machine,
+    steps: int, tokens: int, breaks: list[int], cost: Callable[[int], PassCost], *, is_affine: bool = True
 ) -> Train:
-    """The train of ``steps`` steps whose FLOPs and bytes are affine between ``breaks``.
+    """The train of ``steps`` steps, each over ``tokens`` tokens, of which step k costs ``cost(k)``.
 
     ``breaks`` are step numbers (ascending) at which the slope changes, that step still being on
-    the earlier line.
+    the earlier line. Where the cost is not ``is_affine`` between them, segments are halved until straight.
     """
     segments: list[Segment] = []
     start_s = 0.0
     edges = [0, *(b for b in breaks if 0 < b < steps), steps] if steps > 0 else []
     for before, last in pairwise(edges):
-        first = before + 1
-        for low, high in _split(first, last, flops, bytes_moved, machine):
-            f0, f1, b0, b1 = flops(low), flops(high), bytes_moved(low), bytes_moved(high)
-            cost0, cost1 = machine.cost(tokens, f0, b0), machine.cost(tokens, f1, b1)
-            span = max(high - low, 1)
+        for low, high in _pieces(before + 1, last, cost, is_affine):
+            one, other = cost(low), cost(high)
             segment = Segment(
                 first=low,
                 count=high - low + 1,
                 start_s=start_s,
-                first_s=cost0.time_s,
-                increment_s=(cost1.time_s - cost0.time_s) / span,
-                flops=f0,
-                flops_increment=(f1 - f0) / span,
-                bytes=b0,
-                bytes_increment=(b1 - b0) / span,
-                bound=cost0.bound,
+                first_s=one.time_s,
+                increment_s=(other.time_s - one.time_s) / max(high - low, 1),
+                begins=one,
+                ends=other,
             )
             segments.append(segment)
             start_s = segment.end_s
-    return Train(steps, tokens, tuple(segments), machine)
+    return Train(steps, tokens, tuple(segments))
 
 
-def _split(
-    first: int,
-    last: int,
-    flops: Callable[[int], float],
-    bytes_moved: Callable[[int], float],
-    machine: Machine,
-) -> list[tuple[int, int]]:
-    """``first`` .. ``last`` cut where the bound changes (at most once between two breaks)."""
-
-    def is_compute(step: int) -> bool:
-        return machine.compute_s(flops(step)) >= machine.bandwidth_s(bytes_moved(step))
-
-    start = is_compute(first)
-    if is_compute(last) == start:
+def _pieces(first: int, last: int, cost: Callable[[int], PassCost], is_affine: bool) -> list[tuple[int, int]]:
+    """``first`` .. ``last`` cut where the bound changes, and where the time is no straight line."""
+    one, other = cost(first), cost(last)
+    if one.bound is not other.bound:
+        low, high = first, last  # low has the first bound, high another
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (middle, high) if cost(middle).bound is one.bound else (low, middle)
+        if is_affine:
+            return [(first, low), (high, last)]
+        return [*_pieces(first, low, cost, False), *_pieces(high, last, cost, False)]
+    if is_affine or last - first < 2:
         return [(first, last)]
-    low, high = first, last  # low has the first bound, high the other
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if is_compute(middle) == start else (low, middle)
-    return [(first, low), (high, last)]
+    middle = (first + last) // 2
+    line = one.time_s + (other.time_s - one.time_s) * (middle - first) / (last - first)
+    if abs(cost(middle).time_s - line) <= STRAIGHT * line:
+        return [(first, last)]
+    return [*_pieces(first, middle, cost, False), *_pieces(middle + 1, last, cost, False)]

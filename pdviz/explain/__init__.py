@@ -19,7 +19,6 @@ from pdviz.explain import anatomy, lengths, machine, model, phases, request, roo
 from pdviz.explain.each import PARTS as EACH
 from pdviz.explain.each import each
 from pdviz.explain.memory import memory
-from pdviz.explain.parts import pass_slices
 from pdviz.explain.text import explanation_text, explanations_json, explanations_text
 from pdviz.explain.working import Explanation, Term, Working, quantity
 from pdviz.names import shown
@@ -36,7 +35,6 @@ __all__ = [
     "explanations_text",
     "find_keys",
     "pass_key",
-    "pass_slices",
     "quantity",
 ]
 

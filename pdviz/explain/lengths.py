@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from pdviz import report, units
-from pdviz.costmodel.passes import IDEAL, Slice
 from pdviz.costmodel.request import CROSSOVER_LIMIT_TOKENS
+from pdviz.costmodel.terms import Slice
 from pdviz.evaluation import Result
 from pdviz.explain import sources
 from pdviz.explain.parts import (
@@ -24,7 +24,8 @@ def _ratio_at(result: Result, prompt_tokens: int, mark: str) -> tuple[Working, W
     """Compute time over memory time of a prompt of that length, and both times."""
     cached, machine = result.scenario.cached_tokens, result.machine
     piece = (Slice.prompt(prompt_tokens - cached, cached),)
-    flops, moved = float(result.model.flops(piece)), float(result.model.bytes(piece))
+    cost = result.model.cost(machine, piece)
+    flops, moved = cost.flops, cost.bytes
     compute, memory = compute_terms(result), bandwidth_terms(result)
     where = f"at {units.count(prompt_tokens)} tokens"
     work = Term(f"F{mark}", f"FLOPs {where}", flops, "FLOP", "")
@@ -76,7 +77,7 @@ def crossover(result: Result) -> Explanation:
             steps += ["One token less, and memory traffic takes longer:", below, *shorter]
         else:
             value, summary = "none", "Prefill is limited by compute at any length: one token is enough."
-    if not cached and not result.architecture.is_mixture and result.scenario.fidelity != IDEAL:
+    if not cached and not result.architecture.is_mixture and not result.fidelity.samples_logits:
         steps.append(_without_attention(result))
     return explanation(
         "crossover",

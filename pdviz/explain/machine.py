@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pdviz import report, units
 from pdviz.costmodel.dtypes import DTYPES
-from pdviz.costmodel.passes import IDEAL
 from pdviz.evaluation import Result
 from pdviz.explain import sources
 from pdviz.explain.parts import bandwidth_term, bandwidth_terms, compute_terms, peak_term, rate_of
@@ -120,11 +119,7 @@ def _reach(result: Result, *, compute: bool) -> Working:
     )
 
 
-_IDEAL_SHARE = "Ideal takes all of it: the speed of light."
-
-
 def efficiency(result: Result, *, compute: bool) -> Explanation:
-    ideal = result.scenario.fidelity == IDEAL
     share = result.machine.compute_efficiency if compute else result.machine.bandwidth_efficiency
     measured = sources.EFFICIENCIES_MEASURED[:2] if compute else sources.EFFICIENCIES_MEASURED[2:]
     what = "peak compute" if compute else "memory bandwidth"
@@ -132,12 +127,14 @@ def efficiency(result: Result, *, compute: bool) -> Explanation:
         "compute_efficiency" if compute else "bandwidth_efficiency",
         "Compute efficiency" if compute else "Bandwidth efficiency",
         units.percent(share),
-        _IDEAL_SHARE
-        if ideal
-        else f"The share of {what} that kernels are taken to reach, in every pass alike.",
+        result.fidelity.shares_words
+        or f"The share of {what} that kernels are taken to reach, in every pass alike.",
         _reach(result, compute=compute),
         steps=measured,
-        sources=(*(() if ideal else (sources.CONVENTION,)), *sources.accelerator_sources(result)),
+        sources=(
+            *((sources.CONVENTION,) if result.fidelity.convention else ()),
+            *sources.accelerator_sources(result),
+        ),
         fidelity=report.fidelity_text(result),
         inputs=("peak" if compute else "bandwidth", "assumptions"),
         figure=(share, "%"),
@@ -148,35 +145,24 @@ _LEFT_OUT = (
     "Not counted: communication between accelerators, launching of kernels, queueing, and element-wise "
     "work that cannot be fused.",
 )
-_TEXTBOOK_COUNTS = (
-    "Counted: two FLOPs for each active parameter and token, attention over the causal half; every weight "
-    "once for each pass, KV cache as far as it is read.",
-    "Prefill reads weights only, unless a prefix is cached; a decode pass reads weights and the KV cache of "
-    "every sequence.",
-)
-_IDEAL_COUNTS = (
-    "Counted: exact operations, logits for the positions that are sampled only; weights without the "
-    "embedding table, KV cache read and written.",
-)
 
 
 def assumptions(result: Result) -> Explanation:
-    ideal = result.scenario.fidelity == IDEAL
     machine = result.machine
     compute, memory = units.percent(machine.compute_efficiency), units.percent(machine.bandwidth_efficiency)
     return explanation(
         "assumptions",
         "Assumptions",
         f"{compute} of compute, {memory} of bandwidth",
-        _IDEAL_SHARE if ideal else "What the textbook model takes kernels to reach, and what it leaves out.",
+        result.fidelity.summary,
         _reach(result, compute=True),
         steps=(
             _reach(result, compute=False),
-            *(_IDEAL_COUNTS if ideal else _TEXTBOOK_COUNTS),
+            *result.fidelity.counted,
             *_LEFT_OUT,
             *sources.EFFICIENCIES_MEASURED,
         ),
-        sources=(sources.ROOFLINE, *(() if ideal else (sources.CONVENTION,))),
+        sources=(sources.ROOFLINE, *((sources.CONVENTION,) if result.fidelity.convention else ())),
         fidelity=report.fidelity_text(result),
         inputs=("compute_efficiency", "bandwidth_efficiency", "peak", "bandwidth"),
         figure=NO_NUMBER,

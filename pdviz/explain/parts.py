@@ -6,10 +6,9 @@ import msgspec
 
 from pdviz.costmodel.architecture import Attention
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
-from pdviz.costmodel.passes import IDEAL, distinct_experts
+from pdviz.costmodel.terms import distinct_experts
 from pdviz.evaluation import Result
 from pdviz.explain.working import Term, Working
-from pdviz.scenario import pass_slices as pass_slices
 
 Chain = list[Working]
 """A working, then those that its terms come from."""
@@ -94,14 +93,14 @@ def bandwidth_term(result: Result) -> Term:
 
 def compute_terms(result: Result) -> tuple[Term, ...]:
     """Peak, and the share of it that kernels reach where that is assumed to be less."""
-    if result.scenario.fidelity == IDEAL:
+    if result.machine.compute_efficiency == 1 and not result.fidelity.uses_efficiencies:
         return (peak_term(result),)
     share = Term("e_c", "e_c", result.machine.compute_efficiency, "", "share of peak that kernels reach")
     return share, peak_term(result)
 
 
 def bandwidth_terms(result: Result) -> tuple[Term, ...]:
-    if result.scenario.fidelity == IDEAL:
+    if result.machine.bandwidth_efficiency == 1 and not result.fidelity.uses_efficiencies:
         return (bandwidth_term(result),)
     share = Term(
         "e_b", "e_b", result.machine.bandwidth_efficiency, "", "share of bandwidth that kernels reach"
@@ -140,7 +139,7 @@ def resident_terms(result: Result, *, without_embedding: bool = False) -> tuple[
 
 def weights_read(result: Result, tokens: Term, chain: Chain) -> Chain:
     """W: weight bytes that a pass over ``tokens`` reads; ``chain`` works the tokens out."""
-    terms, expression = resident_terms(result, without_embedding=result.scenario.fidelity == IDEAL)
+    terms, expression = resident_terms(result, without_embedding=not result.model.reads_embedding)
     steps: Chain = []
     for number, (total, active, expert_bytes) in enumerate(result.model.routed):
         tail = f"_{number}" if number else ""

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pdviz.costmodel.passes import IDEAL, attention_pairs
-from pdviz.costmodel.roofline import PassCost
+from pdviz.costmodel.fidelities import PassCost
+from pdviz.costmodel.terms import Role, attention_pairs, sequence_bytes
 from pdviz.evaluation import Result
 from pdviz.explain.parts import (
     Chain,
@@ -21,7 +21,6 @@ from pdviz.explain.parts import (
     kv_token_bytes,
     pair_flops,
     pair_groups,
-    pass_slices,
     rate_of,
     weights_read,
 )
@@ -36,8 +35,8 @@ class PassWorkings:
     def __init__(self, result: Result, index: int, mark: str = "") -> None:
         self.result, self.index, self.mark = result, index, mark
         self.cost: PassCost = result.request.pass_cost(index)
-        self.slices = pass_slices(result.scenario, index)
-        self.is_ideal = result.scenario.fidelity == IDEAL
+        self.slices = result.scenario.slices(index)
+        self.is_ideal = result.fidelity.samples_logits
 
     def _name(self, name: str) -> str:
         return f"{name}{self.mark}"
@@ -125,7 +124,7 @@ class PassWorkings:
         tokens, token_chain = self.tokens()
         terms: list[Term] = []
         if self.is_ideal:
-            matrices = result.model.flops_per_token / 2
+            matrices = sum(t.flops_each for t in result.model.weight_terms if t.role is not Role.HEAD) / 2
             meaning = "elements of the matrices that a token meets, embedding and head apart"
             terms.append(Term("P_m", "P_m", matrices, "weight", meaning))
             expression = "2 * P_m * T"
@@ -277,7 +276,7 @@ class PassWorkings:
             parts.append("b_new * T")
         if not parts:
             return None
-        value = float(result.model.kv_traffic_bytes(self.slices))
+        value = float(sequence_bytes(self.cost.terms))
         what = "KV cache, read and written" if self.is_ideal else "KV cache, read"
         main = self._working("KV", "KV", " + ".join(parts), tuple(terms), value, "B", what)
         return [main, *chain]

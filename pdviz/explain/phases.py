@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 
 from pdviz import units
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.evaluation import Result, as_ideal
 from pdviz.explain import sources
 from pdviz.explain.parts import bandwidth_term, bandwidth_terms, compute_terms, peak_term
@@ -118,10 +118,10 @@ def _bound(work: PassWorkings, phase: str) -> _Said:
     compute, memory = work.two_times()
     ratio = cost.compute_s / cost.bandwidth_s
     main = Working("ratio", "ratio", f"{compute.name} / {memory.name}", (compute.term, memory.term), ratio)
-    limit = "arithmetic" if cost.bound == COMPUTE else "memory traffic"
-    at = "at least 1" if cost.bound == COMPUTE else "below 1"
+    limit = cost.bound.work
+    at = "at least 1" if cost.bound is COMPUTE else "below 1"
     return _Said(
-        f"{cost.bound}-bound",
+        cost.bound.label,
         f"Whichever takes longer is the limit. Compute time over memory time is {at}: {limit} is the limit.",
         main,
         (compute, memory, work.flops()[0], work.bytes()[0]),

@@ -7,14 +7,13 @@ from collections.abc import Iterable
 import msgspec
 
 from pdviz import units
-from pdviz.costmodel.passes import IDEAL
-from pdviz.costmodel.roofline import COMPUTE
+from pdviz.costmodel.bounds import COMPUTE
 from pdviz.costmodel.train import Segment
 from pdviz.evaluation import Result
 from pdviz.explain import sources
 from pdviz.explain.passes import PassWorkings
 from pdviz.explain.working import NO_NUMBER, Explanation, Term, Working, explanation, quantity
-from pdviz.report import BOUND_WORDS, fidelity_text
+from pdviz.report import fidelity_text
 
 NOTHING = "–"
 SEGMENTS_SHOWN = 3
@@ -26,10 +25,9 @@ def time_inputs(phase: str) -> tuple[str, ...]:
 
 
 def time_sources(result: Result) -> tuple[str, ...]:
-    ideal = result.scenario.fidelity == IDEAL
     return (
         sources.ROOFLINE,
-        *(() if ideal else (sources.CONVENTION,)),
+        *((sources.CONVENTION,) if result.fidelity.convention else ()),
         *sources.accelerator_sources(result),
     )
 
@@ -37,10 +35,9 @@ def time_sources(result: Result) -> tuple[str, ...]:
 def limit_words(work: PassWorkings) -> str:
     """Both times of a pass, and which is the longer."""
     compute, memory = work.two_times()
-    what = BOUND_WORDS.get(work.cost.bound, work.cost.bound)
     return (
         f"Arithmetic takes {quantity(compute.value, 's')}, memory traffic {quantity(memory.value, 's')}: "
-        f"limited by {what}."
+        f"limited by {work.cost.bound.words}."
     )
 
 
@@ -131,7 +128,7 @@ def itl(result: Result) -> Explanation:
     for step, work in passes.items():
         lines.append(_pass_time(work, step))
     first = passes[1]
-    lines += [first.flops()[0]] if first.cost.bound == COMPUTE else [*moved(first)]
+    lines += [first.flops()[0]] if first.cost.bound is COMPUTE else [*moved(first)]
     if len(segments) > 1:
         lines.append(steps)
     return explanation(
@@ -162,10 +159,10 @@ def _growth_words(segments: tuple[Segment, ...]) -> str:
 def _pass_time(work: PassWorkings, step: int) -> Working:
     """The longer of a decode pass's two times, each already worked out."""
     compute, memory = work.two_times()
-    longer = compute if work.cost.bound == COMPUTE else memory
+    longer = compute if work.cost.bound is COMPUTE else memory
     return msgspec.structs.replace(
         longer, name=f"t_{step}", symbol=f"t_{step:,}",
-        meaning=f"pass {step:,}, limited by {BOUND_WORDS.get(work.cost.bound, work.cost.bound)}",
+        meaning=f"pass {step:,}, limited by {work.cost.bound.words}",
     )  # fmt: skip
 
 

@@ -91,11 +91,8 @@ def _at(result: Result, count: int) -> Working:
     memory = request_memory(
         result.model,
         result.accelerator.memory_bytes * count,
-        prompt_tokens=s.prompt_tokens,
-        output_tokens=s.output_tokens,
-        others=s.others,
-        others_context_tokens=s.others_context_tokens,
-        accelerators=count,
+        s,
+        count,
     )
     again = ", heads that several keep counted for each" if memory.kv_bytes > result.memory.kv_bytes else ""
     terms: tuple[Term, ...] = (

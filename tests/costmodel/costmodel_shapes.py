@@ -6,13 +6,19 @@ that they can see.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from hypothesis import strategies as st
 
 from pdviz.costmodel.architecture import Architecture, Attention, Experts, FeedForward, Layer, Matrix, Run
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.passes import FIDELITIES, ModelCost, Slice
+from pdviz.costmodel.fidelities import FIDELITIES, FLOOR, TEXTBOOK, PassCost
+from pdviz.costmodel.memory import Memory
+from pdviz.costmodel.passes import ModelCost
+from pdviz.costmodel.request import Request, request_memory
 from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Role, Slice, Term, sequence_bytes, total_bytes, total_flops
 
 
 def grouped(hidden: int, heads: int, kv_heads: int, width: int, window: int | None = None) -> Attention:
@@ -147,11 +153,55 @@ def h100(**changes: float) -> Machine:
 
 
 def textbook(architecture: Architecture, weights: str = "bf16", kv: str = "bf16") -> ModelCost:
-    return ModelCost(architecture, weights, kv, "textbook")
+    return ModelCost(architecture, weights, kv, TEXTBOOK)
 
 
 def ideal(architecture: Architecture, weights: str = "bf16", kv: str = "bf16") -> ModelCost:
-    return ModelCost(architecture, weights, kv, "ideal")
+    return ModelCost(architecture, weights, kv, FLOOR)
+
+
+def asked(prompt: int, output: int, **further: Any) -> Request:
+    """A request for ``output`` tokens after ``prompt``."""
+    return Request(prompt, output, **further)
+
+
+def memory_of(model: ModelCost, capacity_bytes: float, accelerators: int = 1, **request: Any) -> Memory:
+    """What a request of these fields keeps in memory."""
+    return request_memory(model, capacity_bytes, Request(**request), accelerators)
+
+
+def flops_of(model: ModelCost, slices: tuple[Slice, ...]) -> float:
+    return float(total_flops(model.terms(slices)))
+
+
+def bytes_of(model: ModelCost, slices: tuple[Slice, ...]) -> float:
+    return float(total_bytes(model.terms(slices)))
+
+
+def per_token(model: ModelCost) -> float:
+    """FLOPs of the weights for each token, logits of sampled positions apart."""
+    return float(sum(t.flops_each for t in model.weight_terms)) - per_sample(model)
+
+
+def per_sample(model: ModelCost) -> float:
+    """FLOPs of one position's logits where they are counted apart, else 0."""
+    exact = model.fidelity.samples_logits
+    return float(sum(t.flops_each for t in model.weight_terms if exact and t.role is Role.HEAD))
+
+
+def attention_of(model: ModelCost, slices: tuple[Slice, ...]) -> float:
+    """FLOPs of attention alone."""
+    return float(sum(t.flops for t in model.terms(slices) if t.role is Role.ATTENTION))
+
+
+def kept_of(model: ModelCost, slices: tuple[Slice, ...]) -> float:
+    """KV and state bytes alone."""
+    return float(sequence_bytes(model.terms(slices)))
+
+
+def priced(machine: Machine, tokens: int, flops: float, moved: float) -> PassCost:
+    """What a pass of so many FLOPs and bytes costs."""
+    return TEXTBOOK.cost(machine, (Term(Role.DENSE, flops, 1, moved, 1),), tokens)
 
 
 @st.composite
@@ -194,7 +244,7 @@ models = st.builds(
     st.sampled_from(KNOWN).map(lambda make: make()) | architectures(),
     st.sampled_from(WEIGHT_DTYPES),
     st.sampled_from(KV_DTYPES),
-    st.sampled_from(FIDELITIES),
+    st.sampled_from(list(FIDELITIES.values())),
 )
 efficiencies = st.floats(0.01, 1.0)
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from costmodel_shapes import deepseek_v3, llama_8b, models, textbook
+from costmodel_shapes import deepseek_v3, llama_8b, memory_of, models, textbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.memory import RESERVE_SHARE, RESERVE_SOURCE, Memory
 from pdviz.costmodel.passes import ModelCost
-from pdviz.costmodel.request import fewest_accelerators, request_memory
+from pdviz.costmodel.request import Request, fewest_accelerators
 
 sizes = st.floats(0, 1e13)
 
@@ -37,27 +37,25 @@ def test_that_a_tenth_is_reserved_and_its_reason_says_so() -> None:
 
 
 def test_that_the_newest_token_of_a_request_is_not_in_the_cache() -> None:
-    memory = request_memory(textbook(llama_8b()), 80e9, prompt_tokens=512, output_tokens=128)
+    memory = memory_of(textbook(llama_8b()), 80e9, prompt_tokens=512, output_tokens=128)
     assert memory.longest_context_tokens == 512 + 127
     assert memory.kv_bytes == 131_072 * 639
     assert memory.weights_bytes == 16_060_522_496
-    alone = request_memory(textbook(llama_8b()), 80e9, prompt_tokens=512, output_tokens=1)
+    alone = memory_of(textbook(llama_8b()), 80e9, prompt_tokens=512, output_tokens=1)
     assert alone.kv_bytes == 131_072 * 512
 
 
 def test_that_the_others_hold_this_context_unless_theirs_is_given() -> None:
     model = textbook(llama_8b())
-    same = request_memory(model, 80e9, prompt_tokens=512, output_tokens=128, others=63)
+    same = memory_of(model, 80e9, prompt_tokens=512, output_tokens=128, others=63)
     assert (same.kv_bytes, same.sequences) == (64 * 131_072 * 639, 64)
-    own = request_memory(
-        model, 80e9, prompt_tokens=512, output_tokens=128, others=63, others_context_tokens=2000
-    )
+    own = memory_of(model, 80e9, prompt_tokens=512, output_tokens=128, others=63, others_context_tokens=2000)
     assert own.kv_bytes == 131_072 * (639 + 63 * 2000)
     assert own.longest_context_tokens == 2000
 
 
 def test_that_the_context_of_nobody_is_no_context() -> None:
-    memory = request_memory(
+    memory = memory_of(
         textbook(llama_8b()), 80e9, prompt_tokens=512, output_tokens=128, others_context_tokens=9000
     )
     assert (memory.kv_bytes, memory.longest_context_tokens) == (131_072 * 639, 639)
@@ -77,8 +75,8 @@ def test_that_the_largest_batch_is_the_same_before_the_first_other_comes(theirs:
 def test_that_a_latent_fills_the_memory_of_all_accelerators() -> None:
     model = textbook(deepseek_v3(), "fp8")
     request = {"prompt_tokens": 4000, "output_tokens": 1001, "others": 9}
-    one = request_memory(model, 8 * 141e9, **request)
-    eight = request_memory(model, 8 * 141e9, accelerators=8, **request)
+    one = memory_of(model, 8 * 141e9, **request)
+    eight = memory_of(model, 8 * 141e9, accelerators=8, **request)
     assert one.kv_bytes == 10 * 5000 * 70_272
     assert eight.kv_bytes == 8 * one.kv_bytes
     assert eight.weights_bytes == one.weights_bytes
@@ -90,7 +88,7 @@ def test_that_memory_grows_with_every_part_of_a_request(
     model: ModelCost, prompt: int, output: int, others: int, accelerators: int
 ) -> None:
     def held(prompt: int, output: int, others: int, accelerators: int) -> float:
-        return request_memory(
+        return memory_of(
             model, 1e12, prompt_tokens=prompt, output_tokens=output, others=others, accelerators=accelerators
         ).kv_bytes
 
@@ -108,7 +106,7 @@ def test_that_memory_grows_with_every_part_of_a_request(
 def test_that_each_accelerator_keeps_its_share_and_whole_heads() -> None:
     model = textbook(llama_8b())
     for count, heads in ((1, 8), (2, 4), (8, 1), (16, 1), (3, 3)):
-        memory = request_memory(model, count * 80e9, prompt_tokens=900, output_tokens=101, accelerators=count)
+        memory = memory_of(model, count * 80e9, count, prompt_tokens=900, output_tokens=101)
         assert memory.kv_bytes_each == pytest.approx(1000 * 131_072 * heads / 8)
         kept_again = 32 * 4096 * 2 * 128 * 8 * (heads / 8 - 1 / count) * 2  # keys' and values' projections
         assert memory.weights_bytes_each == pytest.approx(16_060_522_496 / count + kept_again, abs=1)
@@ -121,13 +119,13 @@ def test_that_every_accelerator_keeps_the_whole_latent() -> None:
     model = textbook(deepseek_v3(), "fp8")
     request = {"prompt_tokens": 1000, "output_tokens": 1}
     for count in (1, 8, 16):
-        memory = request_memory(model, count * 141e9, accelerators=count, **request)
+        memory = memory_of(model, count * 141e9, accelerators=count, **request)
         assert memory.kv_bytes_each == pytest.approx(1000 * 70_272)
 
 
 def test_that_the_room_is_counted_in_sequences_and_tokens() -> None:
     model = textbook(llama_8b())
-    memory = request_memory(model, 80e9, prompt_tokens=512, output_tokens=489, others=9)
+    memory = memory_of(model, 80e9, prompt_tokens=512, output_tokens=489, others=9)
     room = 72e9 - 16_060_522_496
     each = 1000 * 131_072
     assert memory.largest_batch == room // each == 426
@@ -138,15 +136,15 @@ def test_that_the_room_is_counted_in_sequences_and_tokens() -> None:
 def test_that_the_largest_batch_fits_and_one_more_does_not() -> None:
     model = textbook(deepseek_v3(), "fp8")
     request = {"prompt_tokens": 4000, "output_tokens": 97, "others_context_tokens": 9000, "accelerators": 8}
-    batch = request_memory(model, 8 * 141e9, others=1, **request).largest_batch
+    batch = memory_of(model, 8 * 141e9, others=1, **request).largest_batch
     assert batch is not None
     assert batch > 1
-    assert request_memory(model, 8 * 141e9, others=batch - 1, **request).fits
-    assert not request_memory(model, 8 * 141e9, others=batch, **request).fits
+    assert memory_of(model, 8 * 141e9, others=batch - 1, **request).fits
+    assert not memory_of(model, 8 * 141e9, others=batch, **request).fits
 
 
 def test_that_nothing_more_fits_where_the_weights_do_not() -> None:
-    memory = request_memory(textbook(llama_8b()), 16e9, prompt_tokens=512, output_tokens=128)
+    memory = memory_of(textbook(llama_8b()), 16e9, prompt_tokens=512, output_tokens=128)
     assert (memory.largest_batch, memory.free_sequences, memory.free_tokens) == (0, 0, 0)
     nobody = Memory(1e9, 0, 80e9, 1, 100)
     assert (nobody.largest_batch, nobody.free_sequences, nobody.free_tokens) == (None, None, None)
@@ -160,15 +158,15 @@ def test_that_the_fewest_accelerators_that_fit_are_a_power_of_two(
     memory: float, others: int, expected: int | None
 ) -> None:
     model, request = textbook(llama_8b()), {"prompt_tokens": 512, "output_tokens": 128, "others": others}
-    assert fewest_accelerators(model, memory, **request) == expected
+    assert fewest_accelerators(model, memory, Request(**request)) == expected
     if expected is not None and expected > 1:
-        half = request_memory(model, memory * expected / 2, accelerators=expected // 2, **request)
+        half = memory_of(model, memory * expected / 2, accelerators=expected // 2, **request)
         assert not half.fits
 
 
 def test_that_more_accelerators_than_kv_heads_make_no_room_for_cache() -> None:
     request = {"prompt_tokens": 512, "output_tokens": 128, "others": 65_535}
-    assert fewest_accelerators(textbook(llama_8b()), 80e9, **request) is None
+    assert fewest_accelerators(textbook(llama_8b()), 80e9, Request(**request)) is None
 
 
 @settings(max_examples=40)
@@ -177,13 +175,13 @@ def test_that_what_fits_fits_with_all_that_is_said_to_fit(
     model: ModelCost, prompt: int, output: int, others: int, capacity: float
 ) -> None:
     request = {"prompt_tokens": prompt, "output_tokens": output}
-    memory = request_memory(model, capacity, others=others, **request)
+    memory = memory_of(model, capacity, others=others, **request)
     batch = memory.largest_batch
     if batch is None or not 0 < batch < 10**9:
         return
     assert memory.fits == (1 + others <= batch)
-    assert request_memory(model, capacity * (1 + 1e-12), others=batch - 1, **request).fits
-    assert not request_memory(model, capacity * (1 - 1e-12), others=batch, **request).fits
+    assert memory_of(model, capacity * (1 + 1e-12), others=batch - 1, **request).fits
+    assert not memory_of(model, capacity * (1 - 1e-12), others=batch, **request).fits
     if memory.fits:
         assert memory.free_sequences == pytest.approx(batch - 1 - others, abs=1)
 
@@ -200,13 +198,13 @@ def test_that_the_fullest_of_eight_accelerators_holds_8_of_60_experts() -> None:
     model = textbook(stack("sixty", 512, 1000, Run(3, Layer(grouped(512, 8, 8, 64), experts, 1024))))
     routed = 2 * 3 * 60 * sum(m.weights for m in mlp(512, 256))
     rest = model.stored_weights_bytes - routed
-    memory = request_memory(model, 8 * 1e9, prompt_tokens=10, output_tokens=2, accelerators=8)
+    memory = memory_of(model, 8 * 1e9, 8, prompt_tokens=10, output_tokens=2)
     assert model.fullest_weights_bytes(8) == pytest.approx(rest / 8 + routed * 8 / 60)
     assert memory.weights_bytes_each == pytest.approx(rest / 8 + routed * 8 / 60, abs=1)
     assert memory.uneven_bytes == pytest.approx(8 * routed * (8 / 60 - 1 / 8))
     parts = memory.weights_bytes_each + memory.kv_bytes_each + memory.reserve_bytes_each
     assert parts + memory.free_bytes_each == pytest.approx(1e9, abs=2)
-    even = request_memory(model, 4 * 1e9, prompt_tokens=10, output_tokens=2, accelerators=4)
+    even = memory_of(model, 4 * 1e9, 4, prompt_tokens=10, output_tokens=2)
     assert even.uneven_bytes == pytest.approx(0, abs=1e-3)
     many = model.stored_weights_bytes / 120 + model.copied_weights_bytes(120)
     assert model.fullest_weights_bytes(120) == pytest.approx(many)
@@ -222,7 +220,7 @@ def test_that_no_accelerator_holds_less_than_an_equal_share_nor_more_than_all(
 
 def test_that_671_billion_parameters_in_8_bit_do_not_fit_on_five_of_141_gb() -> None:
     model = textbook(deepseek_v3(), "fp8")
-    memory = request_memory(model, 5 * 150.75e9, prompt_tokens=10, output_tokens=2, accelerators=5)
+    memory = memory_of(model, 5 * 150.75e9, 5, prompt_tokens=10, output_tokens=2)
     assert memory.weights_bytes + memory.reserve_bytes < memory.capacity_bytes
     assert model.fullest_weights_bytes(5) > 52 / 256 * 650e9  # 52 of 256 experts
     assert not memory.weights_fit
@@ -239,8 +237,8 @@ def test_that_counts_among_which_heads_divide_are_offered_first() -> None:
     assert model.divides_among(4)
     assert not model.divides_among(8)
     each = model.stored_weights_bytes / 0.85
-    assert fewest_accelerators(model, each / 4, **request) == 4
-    assert fewest_accelerators(model, each / 8, **request) == 8
+    assert fewest_accelerators(model, each / 4, Request(**request)) == 4
+    assert fewest_accelerators(model, each / 8, Request(**request)) == 8
 
 
 def test_that_projections_to_a_kv_head_are_kept_where_the_head_is() -> None:

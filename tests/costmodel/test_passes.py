@@ -6,17 +6,22 @@ import msgspec
 import numpy as np
 import pytest
 from costmodel_shapes import (
+    attention_of,
+    bytes_of,
     deepseek_v3,
+    flops_of,
     gemma_like,
     grouped,
     hybrid,
     ideal,
+    kept_of,
     llama_8b,
     mistral_7b,
     mixtral_8x7b,
     mlp,
     models,
     passes,
+    per_token,
     slices,
     stack,
     textbook,
@@ -25,7 +30,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.architecture import FeedForward, Layer, Run
-from pdviz.costmodel.passes import ModelCost, Slice, attention_pairs, distinct_experts
+from pdviz.costmodel.passes import ModelCost
+from pdviz.costmodel.terms import Slice, attention_pairs, distinct_experts, new_tokens
 
 tokens = st.integers(0, 300)
 windows = st.none() | st.integers(1, 200)
@@ -124,53 +130,55 @@ def test_that_llama_8b_has_its_published_parameters_weight_bytes_and_cache() -> 
     ],
 )
 def test_that_a_textbook_prompt_costs_the_published_flops(prompt: int, flops: float) -> None:
-    assert textbook(llama_8b()).flops((Slice.prompt(prompt),)) == pytest.approx(flops, rel=1e-12)
+    assert flops_of(textbook(llama_8b()), (Slice.prompt(prompt),)) == pytest.approx(flops, rel=1e-12)
 
 
 def test_that_a_textbook_prompt_reads_weights_only() -> None:
-    assert textbook(llama_8b()).bytes((Slice.prompt(4000),)) == 16_060_522_496
+    assert bytes_of(textbook(llama_8b()), (Slice.prompt(4000),)) == 16_060_522_496
 
 
 def test_that_a_textbook_prompt_reads_the_cache_of_its_cached_prefix() -> None:
     model = textbook(llama_8b())
     piece = Slice.prompt(1024, cached=15_360)
-    assert model.bytes((piece,)) == 16_060_522_496 + 131_072 * 15_360
+    assert bytes_of(model, (piece,)) == 16_060_522_496 + 131_072 * 15_360
     pairs = 1024 * 15_360 + 1024 * 1025 / 2
-    assert model.flops((piece,)) == 2 * 8_030_261_248 * 1024 + 4 * 32 * 4096 * pairs
+    assert flops_of(model, (piece,)) == 2 * 8_030_261_248 * 1024 + 4 * 32 * 4096 * pairs
 
 
 def test_that_a_textbook_decode_step_reads_every_cache_and_the_weights_once() -> None:
     model = textbook(llama_8b())
-    assert model.bytes((Slice.decode(513),)) == 16_060_522_496 + 131_072 * 513
-    assert model.bytes((Slice.decode(513, 64),)) == 16_060_522_496 + 131_072 * 513 * 64
-    assert model.flops((Slice.decode(513, 64),)) == 64 * (2 * 8_030_261_248 + 4 * 32 * 4096 * 513)
+    assert bytes_of(model, (Slice.decode(513),)) == 16_060_522_496 + 131_072 * 513
+    assert bytes_of(model, (Slice.decode(513, 64),)) == 16_060_522_496 + 131_072 * 513 * 64
+    assert flops_of(model, (Slice.decode(513, 64),)) == 64 * (2 * 8_030_261_248 + 4 * 32 * 4096 * 513)
 
 
 def test_that_an_ideal_pass_skips_the_embedding_table_and_all_logits_but_the_sampled() -> None:
     table = 128_256 * 4096
     matrices = 8_030_261_248 - 2 * table - 65 * 4096  # 65 norms
     model = ideal(llama_8b())
-    whole = model.flops((Slice.prompt(2048),))
+    whole = flops_of(model, (Slice.prompt(2048),))
     pairs = 4 * 32 * 4096 * (2048 * 2049 / 2)
     assert whole == 2 * matrices * 2048 + 2 * table + pairs
     assert 2 * table == pytest.approx(1.05e9, rel=1e-2)
-    assert whole - model.flops((Slice.prompt(2048, last=False),)) == 2 * table
-    assert model.flops((Slice.decode(100, 7),)) == 7 * (2 * matrices + 2 * table + 4 * 32 * 4096 * 100)
+    assert whole - flops_of(model, (Slice.prompt(2048, last=False),)) == 2 * table
+    assert flops_of(model, (Slice.decode(100, 7),)) == 7 * (2 * matrices + 2 * table + 4 * 32 * 4096 * 100)
 
 
 def test_that_an_ideal_pass_reads_and_writes_the_cache_but_not_the_embedding_table() -> None:
     weights = 16_060_522_496 - 2 * 128_256 * 4096
     model = ideal(llama_8b())
-    assert model.bytes((Slice.prompt(2048),)) == weights + 131_072 * 2048
-    assert model.bytes((Slice.prompt(48, 2000),)) == weights + 131_072 * 2048
-    assert model.bytes((Slice.decode(2048, 3),)) == weights + 3 * 131_072 * (2048 + 1)
+    assert bytes_of(model, (Slice.prompt(2048),)) == weights + 131_072 * 2048
+    assert bytes_of(model, (Slice.prompt(48, 2000),)) == weights + 131_072 * 2048
+    assert bytes_of(model, (Slice.decode(2048, 3),)) == weights + 3 * 131_072 * (2048 + 1)
 
 
 def test_that_a_tied_table_is_stored_once_and_read_as_the_head() -> None:
     model = gemma_like()
     assert model.table_weights == 262_144 * 2560
     assert ideal(model).weights_read_bytes(1) == ideal(model).stored_weights_bytes
-    sample = ideal(model).flops((Slice.prompt(9),)) - ideal(model).flops((Slice.prompt(9, last=False),))
+    sample = flops_of(ideal(model), (Slice.prompt(9),)) - flops_of(
+        ideal(model), (Slice.prompt(9, last=False),)
+    )
     assert sample == 2 * 262_144 * 2560
 
 
@@ -181,8 +189,8 @@ def test_that_mixtral_multiplies_two_experts_of_eight_and_holds_all() -> None:
     model = mixtral_8x7b()
     assert model.parameters == 46_702_792_704
     assert model.active_parameters == pytest.approx(12.88e9, rel=1e-3)
-    assert ideal(model).flops((Slice.decode(1),)) == pytest.approx(25.5e9, rel=2e-3)
-    assert textbook(model).flops_per_token == 2 * model.active_parameters
+    assert flops_of(ideal(model), (Slice.decode(1),)) == pytest.approx(25.5e9, rel=2e-3)
+    assert per_token(textbook(model)) == 2 * model.active_parameters
     assert textbook(model).stored_weights_bytes == 2 * 46_702_792_704
 
 
@@ -191,7 +199,7 @@ def test_that_a_mixture_reads_the_experts_that_its_tokens_hit() -> None:
     experts = 2 * 46_702_792_704 - model.always_read_bytes
     assert experts == 2 * 32 * 8 * 3 * 4096 * 14336
     for tokens in (1, 3, 64):
-        read = model.bytes((Slice.decode(1, tokens),)) - model.kv_traffic_bytes((Slice.decode(1, tokens),))
+        read = bytes_of(model, (Slice.decode(1, tokens),)) - kept_of(model, (Slice.decode(1, tokens),))
         assert read == pytest.approx(model.always_read_bytes + experts * (1 - 0.75**tokens), rel=1e-12)
     assert model.weights_read_bytes(1) == pytest.approx(2 * model.architecture.active_parameters, rel=1e-12)
     assert model.weights_read_bytes(10_000) == pytest.approx(2 * 46_702_792_704, rel=1e-12)
@@ -202,7 +210,7 @@ def test_that_layers_of_experts_apart_from_each_other_cost_as_much_as_in_a_row()
     run = together.runs[0]
     apart = msgspec.structs.replace(together, runs=tuple(Run(1, run.layer) for _ in range(run.count)))
     piece = (Slice.decode(100, 9),)
-    assert textbook(apart).bytes(piece) == pytest.approx(textbook(together).bytes(piece), rel=1e-12)
+    assert bytes_of(textbook(apart), piece) == pytest.approx(bytes_of(textbook(together), piece), rel=1e-12)
 
 
 def test_that_deepseek_caches_one_latent_a_layer() -> None:
@@ -213,7 +221,7 @@ def test_that_deepseek_caches_one_latent_a_layer() -> None:
 
 def test_that_latent_attention_scores_with_its_wide_keys_and_weighs_its_narrow_values() -> None:
     model = textbook(deepseek_v3())
-    assert model.attention_flops((Slice.decode(1000),)) == 61 * 2 * 128 * (192 + 128) * 1000
+    assert attention_of(model, (Slice.decode(1000),)) == 61 * 2 * 128 * (192 + 128) * 1000
 
 
 def test_that_a_latent_is_held_on_every_accelerator_and_grouped_heads_are_not() -> None:
@@ -252,17 +260,17 @@ def test_that_a_window_counts_even_where_the_layer_keeps_no_cache_of_its_own() -
 
 def test_that_a_fresh_prompt_finds_no_state_to_read() -> None:
     model = textbook(hybrid())
-    assert model.bytes((Slice.prompt(100),)) == model.stored_weights_bytes
+    assert bytes_of(model, (Slice.prompt(100),)) == model.stored_weights_bytes
     state = 3 * (1 << 19) * 2
     assert model.kv_bytes(7) == state + 7 * 2 * 2 * 128 * 2
-    assert model.bytes((Slice.prompt(100, 7),)) == model.stored_weights_bytes + model.kv_bytes(7)
+    assert bytes_of(model, (Slice.prompt(100, 7),)) == model.stored_weights_bytes + model.kv_bytes(7)
     assert model.kv_bytes(np.array([0.0, 7.0])).tolist() == [0.0, model.kv_bytes(7)]
 
 
 def test_that_a_state_does_not_grow_and_its_layers_pair_no_keys() -> None:
     model = textbook(hybrid())
     assert model.kv_bytes(2000) - model.kv_bytes(1000) == 1000 * 2 * 2 * 128 * 2
-    assert model.attention_flops((Slice.decode(1000),)) == 4 * 16 * 128 * 1000
+    assert attention_of(model, (Slice.decode(1000),)) == 4 * 16 * 128 * 1000
 
 
 # --- formats -----------------------------------------------------------------------------------------
@@ -302,16 +310,16 @@ def some(value: float) -> object:
 @given(models, passes)
 def test_that_one_weight_read_serves_every_slice(model: ModelCost, pieces: tuple[Slice, ...]) -> None:
     tokens = sum(s.new * s.sequences for s in pieces)
-    assert model.tokens(pieces) == tokens
-    rest = sum(model.kv_traffic_bytes((s,)) for s in pieces)
-    assert model.bytes(pieces) == some(model.weights_read_bytes(tokens) + rest)
+    assert new_tokens(pieces) == tokens
+    rest = sum(kept_of(model, (s,)) for s in pieces)
+    assert bytes_of(model, pieces) == some(model.weights_read_bytes(tokens) + rest)
     assert model.weights_read_bytes(tokens) <= model.stored_weights_bytes * (1 + 1e-12)
 
 
 @settings(max_examples=40)
 @given(models, passes)
 def test_that_flops_of_a_pass_are_those_of_its_slices(model: ModelCost, pieces: tuple[Slice, ...]) -> None:
-    assert model.flops(pieces) == some(sum(model.flops((s,)) for s in pieces))
+    assert flops_of(model, pieces) == some(sum(flops_of(model, (s,)) for s in pieces))
 
 
 @settings(max_examples=40)
@@ -320,24 +328,24 @@ def test_that_equal_sequences_cost_as_much_as_each_on_its_own(
     model: ModelCost, context: int, sequences: int
 ) -> None:
     together, apart = (Slice.decode(context, sequences),), (Slice.decode(context),) * sequences
-    assert model.flops(together) == some(model.flops(apart))
-    assert model.bytes(together) == some(model.bytes(apart))
+    assert flops_of(model, together) == some(flops_of(model, apart))
+    assert bytes_of(model, together) == some(bytes_of(model, apart))
 
 
 @settings(max_examples=40)
 @given(models, st.integers(1, 20_000), st.integers(1, 20_000))
 def test_that_a_cached_prefix_saves_exactly_its_own_flops(model: ModelCost, cached: int, new: int) -> None:
-    whole = model.flops((Slice.prompt(cached + new),))
-    saved = model.flops((Slice.prompt(cached, last=False),))
-    assert model.flops((Slice.prompt(new, cached),)) == some(whole - saved)
+    whole = flops_of(model, (Slice.prompt(cached + new),))
+    saved = flops_of(model, (Slice.prompt(cached, last=False),))
+    assert flops_of(model, (Slice.prompt(new, cached),)) == some(whole - saved)
 
 
 @settings(max_examples=40)
 @given(models, slices, st.integers(1, 1000))
 def test_that_a_longer_past_is_never_cheaper(model: ModelCost, piece: Slice, more: int) -> None:
     later = msgspec.structs.replace(piece, past=piece.past + more)
-    assert model.flops((later,)) >= model.flops((piece,)) * (1 - 1e-12)
-    assert model.bytes((later,)) >= model.bytes((piece,)) * (1 - 1e-12)
+    assert flops_of(model, (later,)) >= flops_of(model, (piece,)) * (1 - 1e-12)
+    assert bytes_of(model, (later,)) >= bytes_of(model, (piece,)) * (1 - 1e-12)
 
 
 @settings(max_examples=40)
@@ -345,7 +353,7 @@ def test_that_a_longer_past_is_never_cheaper(model: ModelCost, piece: Slice, mor
 def test_that_very_many_tokens_read_all_that_is_stored_but_the_input_table(model: ModelCost) -> None:
     table = model.architecture
     unread = 0.0
-    if model.fidelity == "ideal" and table.head is not None:
+    if model.fidelity.is_floor and table.head is not None:
         unread = table.embedding.weights * (4.0 if model.weights_dtype == "fp32" else 2.0)
     everything = model.stored_weights_bytes - unread
     assert model.weights_read_bytes(10**7) == pytest.approx(everything, rel=1e-9)

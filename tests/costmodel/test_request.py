@@ -8,15 +8,20 @@ from collections.abc import Callable
 import pytest
 from costmodel_shapes import (
     KNOWN,
+    asked,
+    bytes_of,
+    flops_of,
     gemma_like,
     h100,
     hybrid,
     ideal,
+    kept_of,
     llama_8b,
     machines,
     mistral_7b,
     mixtral_8x7b,
     models,
+    priced,
     recurrent,
     stack,
     textbook,
@@ -25,14 +30,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.architecture import Architecture, FeedForward, Layer, Matrix, Run
-from pdviz.costmodel.passes import ModelCost, Slice
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.request import (
+    Request,
     RequestCost,
     cost_request,
     crossover_prompt_tokens,
     half_speed_context_tokens,
 )
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, Machine
+from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Slice
 
 GOLDEN = (  # prompt, TTFT ms, mean ITL ms, E2E ms, bound, prefill FLOPs: 128 tokens out, nobody else
     (50, "6.3922", "6.3982", "818.963", BANDWIDTH, 8.03694592e11),
@@ -55,9 +63,7 @@ def agrees(seconds: float, milliseconds: str) -> bool:
 
 
 def llama(prompt: int, output: int = 128, others: int = 0, **more: int) -> RequestCost:
-    return cost_request(
-        textbook(llama_8b()), h100(), prompt_tokens=prompt, output_tokens=output, others=others, **more
-    )
+    return cost_request(textbook(llama_8b()), h100(), asked(prompt, output, others=others, **more))
 
 
 @pytest.mark.parametrize(("prompt", "ttft", "itl", "e2e", "bound", "flops"), GOLDEN)
@@ -131,9 +137,9 @@ def test_that_the_speed_of_light_is_the_published_one(
     machine = Machine(name, 1, "bf16", peak * 1e12, bandwidth * 1e12, 1.0, 1.0)
     assert round(machine.ridge_flops_per_byte) == ridge
     assert crossover_prompt_tokens(model, machine) == crossover
-    times = [cost_request(model, machine, prompt_tokens=n, output_tokens=2).ttft_s for n in (128, 2048, 8192)]
+    times = [cost_request(model, machine, asked(n, 2)).ttft_s for n in (128, 2048, 8192)]
     assert all(map(agrees, times, (short, middle, long)))
-    step = cost_request(model, machine, prompt_tokens=2048, output_tokens=2)
+    step = cost_request(model, machine, asked(2048, 2))
     assert step.itl_s is not None
     assert agrees(step.itl_s, itl)
     table = 128_256 * 4096
@@ -150,8 +156,8 @@ def test_that_llama_s_textbook_request_never_beats_the_speed_of_light_of_the_sam
 ) -> None:
     perfect = Machine("Perfect", 1, "bf16", machine.peak_flops_per_s, machine.bandwidth_bytes_per_s, 1.0, 1.0)
     sizes = {"prompt_tokens": prompt, "output_tokens": output, "others": others}
-    floor = cost_request(ideal(llama_8b()), perfect, **sizes)
-    real = cost_request(textbook(llama_8b()), machine, **sizes)
+    floor = cost_request(ideal(llama_8b()), perfect, Request(**sizes))
+    real = cost_request(textbook(llama_8b()), machine, Request(**sizes))
     assert floor.train.total_s <= real.train.total_s
     if prompt * 131_072 <= 128_256 * 4096 * 2:  # until the KV written outweighs the table that is not read
         assert floor.ttft_s <= real.ttft_s
@@ -174,7 +180,7 @@ requests = st.fixed_dictionaries(
 def test_that_the_whole_is_its_first_token_and_its_steps(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None]
 ) -> None:
-    request = cost_request(model, machine, **sizes)
+    request = cost_request(model, machine, Request(**sizes))
     assert request.passes == sizes["output_tokens"]
     assert request.ttft_s == request.prefill.time_s
     if request.itl_s is None:
@@ -202,7 +208,7 @@ def test_that_one_output_token_needs_no_decode_step() -> None:
 def test_that_the_passes_of_a_request_follow_each_other_to_its_end(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None]
 ) -> None:
-    request = cost_request(model, machine, **sizes)
+    request = cost_request(model, machine, Request(**sizes))
     assert request.pass_start_s(0) == 0
     assert request.pass_start_s(1) == request.ttft_s
     assert request.pass_end_s(request.passes - 1) == request.e2e_s
@@ -216,7 +222,7 @@ def test_that_the_passes_of_a_request_follow_each_other_to_its_end(
 def test_that_the_playhead_finds_the_pass_that_begins_where_it_stands(
     model: ModelCost, machine: Machine, sizes: dict[str, int | None]
 ) -> None:
-    request = cost_request(model, machine, **sizes)
+    request = cost_request(model, machine, Request(**sizes))
     for index in range(request.passes):
         start_s, end_s = request.pass_start_s(index), request.pass_end_s(index)
         assert request.pass_at(start_s) == index
@@ -231,8 +237,8 @@ def test_that_the_playhead_finds_the_pass_that_begins_where_it_stands(
 def test_that_company_slows_a_stream_and_speeds_up_the_server(
     model: ModelCost, machine: Machine, prompt: int, output: int, others: int
 ) -> None:
-    few = cost_request(model, machine, prompt_tokens=prompt, output_tokens=output, others=others)
-    more = cost_request(model, machine, prompt_tokens=prompt, output_tokens=output, others=others + 1)
+    few = cost_request(model, machine, asked(prompt, output, others=others))
+    more = cost_request(model, machine, asked(prompt, output, others=others + 1))
     assert few.itl_s is not None
     assert more.itl_s is not None
     assert more.itl_s >= few.itl_s * (1 - 1e-12)
@@ -244,9 +250,9 @@ def test_that_company_slows_a_stream_and_speeds_up_the_server(
 def test_that_a_longer_prompt_or_answer_takes_no_less_time(
     model: ModelCost, machine: Machine, prompt: int, output: int, more: int
 ) -> None:
-    here = cost_request(model, machine, prompt_tokens=prompt, output_tokens=output)
-    longer = cost_request(model, machine, prompt_tokens=prompt + more, output_tokens=output)
-    wordier = cost_request(model, machine, prompt_tokens=prompt, output_tokens=output + more)
+    here = cost_request(model, machine, asked(prompt, output))
+    longer = cost_request(model, machine, asked(prompt + more, output))
+    wordier = cost_request(model, machine, asked(prompt, output + more))
     assert here.itl_s is not None
     assert longer.itl_s is not None
     assert wordier.itl_s is not None
@@ -270,7 +276,10 @@ def test_that_n_accelerators_divide_every_time_by_n(
         machine.compute_efficiency,
         machine.bandwidth_efficiency,
     )
-    one, all_of_them = cost_request(model, machine, **sizes), cost_request(model, many, **sizes)
+    one, all_of_them = (
+        cost_request(model, machine, Request(**sizes)),
+        cost_request(model, many, Request(**sizes)),
+    )
     assert all_of_them.ttft_s == pytest.approx(one.ttft_s / n, rel=1e-12)
     assert all_of_them.e2e_s == pytest.approx(one.e2e_s / n, rel=1e-12)
 
@@ -283,7 +292,8 @@ def test_that_others_at_a_context_of_their_own_stay_there() -> None:
         flops = 64 * 2 * 8_030_261_248 + 4 * 32 * 4096 * (512 + step + 63 * 2000)
         assert request.pass_cost(step).flops == pytest.approx(flops, rel=1e-12)
     assert request.pass_cost(1).tokens == 64
-    assert llama(512, others_context_tokens=2000) == llama(512)
+    one, other = llama(512, others_context_tokens=2000), llama(512)
+    assert (one.prefill, one.train) == (other.prefill, other.train)
 
 
 def test_that_a_cached_prefix_shortens_prefill_and_changes_no_decode_step() -> None:
@@ -312,7 +322,7 @@ def test_that_bisection_finds_the_first_prompt_that_a_linear_scan_finds(
 ) -> None:
     def bound(prompt: int) -> str:
         piece = (Slice.prompt(prompt - cached, cached),)
-        return machine.cost(1, float(model.flops(piece)), float(model.bytes(piece))).bound
+        return priced(machine, 1, float(flops_of(model, piece)), float(bytes_of(model, piece))).bound
 
     scanned = next((n for n in range(cached + 1, cached + 1500) if bound(n) == COMPUTE), None)
     found = crossover_prompt_tokens(model, machine, cached)
@@ -343,8 +353,8 @@ def test_that_a_step_at_the_half_speed_context_reads_as_much_cache_as_weights(
         return
     piece = (Slice.decode(context, 1 + others),)
     weights = model.weights_read_bytes(1 + others)
-    assert model.kv_traffic_bytes(piece) == pytest.approx(weights, rel=1e-9)
-    assert model.bytes(piece) == pytest.approx(2 * weights, rel=1e-9)
+    assert kept_of(model, piece) == pytest.approx(weights, rel=1e-9)
+    assert bytes_of(model, piece) == pytest.approx(2 * weights, rel=1e-9)
 
 
 def test_that_without_windows_the_half_speed_context_is_weights_over_cache() -> None:

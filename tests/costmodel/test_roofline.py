@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from costmodel_shapes import h100, machines, models, passes
+from costmodel_shapes import bytes_of, flops_of, h100, machines, models, passes, priced
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.costmodel.accelerator import Accelerator
-from pdviz.costmodel.passes import ModelCost, Slice
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, Machine, PassCost
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
+from pdviz.costmodel.fidelities import PassCost
+from pdviz.costmodel.passes import ModelCost
+from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Slice
 
 amounts = st.floats(1e6, 1e18)
 
 
 def cost(model: ModelCost, machine: Machine, pieces: tuple[Slice, ...]) -> PassCost:
-    return machine.cost(1, float(model.flops(pieces)), float(model.bytes(pieces)))
+    return priced(machine, 1, float(flops_of(model, pieces)), float(bytes_of(model, pieces)))
 
 
 @given(models, machines(), passes)
@@ -43,7 +46,7 @@ def test_that_a_pass_uses_the_whole_of_one_efficiency_and_no_more_of_the_other(
 
 @given(amounts, amounts, machines())
 def test_that_the_longer_time_counts_and_is_the_bound(flops: float, moved: float, machine: Machine) -> None:
-    found = machine.cost(7, flops, moved)
+    found = priced(machine, 7, flops, moved)
     assert (found.tokens, found.flops, found.bytes) == (7, flops, moved)
     assert found.time_s == max(found.compute_s, found.bandwidth_s)
     assert found.bound == (COMPUTE if found.compute_s >= found.bandwidth_s else BANDWIDTH)
@@ -53,7 +56,7 @@ def test_that_the_longer_time_counts_and_is_the_bound(flops: float, moved: float
 def test_that_a_pass_is_bound_by_compute_above_the_achievable_ridge(
     flops: float, moved: float, machine: Machine
 ) -> None:
-    found = machine.cost(1, flops, moved)
+    found = priced(machine, 1, flops, moved)
     above = found.intensity_flops_per_byte / machine.achievable_ridge_flops_per_byte
     if abs(above - 1) > 1e-9:
         assert (found.bound == COMPUTE) == (above > 1)
@@ -61,8 +64,8 @@ def test_that_a_pass_is_bound_by_compute_above_the_achievable_ridge(
 
 def test_that_equal_times_count_as_bound_by_compute() -> None:
     machine = Machine("Even", 1, "bf16", 1000.0, 10.0, 0.5, 0.5)
-    assert machine.cost(1, 1000.0, 10.0).bound == COMPUTE
-    assert machine.cost(1, 999.0, 10.0).bound == BANDWIDTH
+    assert priced(machine, 1, 1000.0, 10.0).bound == COMPUTE
+    assert priced(machine, 1, 999.0, 10.0).bound == BANDWIDTH
 
 
 def test_that_each_efficiency_slows_its_own_side_only() -> None:
@@ -86,7 +89,7 @@ def test_that_n_accelerators_are_n_times_as_fast_and_bound_alike(
     alone = Machine.of(chip, 1, "bf16", one.compute_efficiency, one.bandwidth_efficiency)
     many = Machine.of(chip, n, "bf16", one.compute_efficiency, one.bandwidth_efficiency)
     assert msgspec.structs.replace(alone, name="Random") == one
-    a, b = alone.cost(1, flops, moved), many.cost(1, flops, moved)
+    a, b = priced(alone, 1, flops, moved), priced(many, 1, flops, moved)
     assert b.time_s == pytest.approx(a.time_s / n, rel=1e-14)
     assert b.compute_utilisation == pytest.approx(a.compute_utilisation, rel=1e-12)
     assert many.ridge_flops_per_byte == pytest.approx(alone.ridge_flops_per_byte, rel=1e-14)

@@ -6,13 +6,28 @@ import math
 from fractions import Fraction
 
 import pytest
-from costmodel_shapes import gemma_like, h100, llama_8b, machines, mistral_7b, models, textbook
+from costmodel_shapes import (
+    asked,
+    bytes_of,
+    flops_of,
+    gemma_like,
+    h100,
+    llama_8b,
+    machines,
+    mistral_7b,
+    models,
+    priced,
+    textbook,
+)
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from pdviz.costmodel.passes import ModelCost, Slice
-from pdviz.costmodel.request import cost_request
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, Machine, PassCost
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
+from pdviz.costmodel.fidelities import PassCost
+from pdviz.costmodel.passes import ModelCost
+from pdviz.costmodel.request import Request, cost_request
+from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Slice
 from pdviz.costmodel.train import Segment, Train, build_train
 
 requests = st.fixed_dictionaries(
@@ -33,7 +48,9 @@ def one_by_one(model: ModelCost, machine: Machine, request: dict[str, int | None
         context = request["prompt_tokens"] + k
         pieces = [Slice.decode(context)]
         pieces += [Slice.decode(context if theirs is None else theirs)] * others
-        found.append(machine.cost(1 + others, float(model.flops(pieces)), float(model.bytes(pieces))))
+        found.append(
+            priced(machine, 1 + others, float(flops_of(model, pieces)), float(bytes_of(model, pieces)))
+        )
     return found
 
 
@@ -43,7 +60,8 @@ def test_that_a_train_is_the_sum_of_its_steps(
     model: ModelCost, machine: Machine, request: dict[str, int | None]
 ) -> None:
     request["others"] = min(request["others"], 12)
-    train = cost_request(model, machine, **request).train
+    costed = cost_request(model, machine, Request(**request))
+    train = costed.train
     steps = one_by_one(model, machine, request)
     assert train.steps == len(steps)
     assert train.total_s == pytest.approx(math.fsum(s.time_s for s in steps), rel=1e-9)
@@ -51,7 +69,7 @@ def test_that_a_train_is_the_sum_of_its_steps(
     for k, step in enumerate(steps, 1):
         assert train.start_s(k) == pytest.approx(start_s, rel=1e-9, abs=1e-12 * train.total_s)
         assert train.step_s(k) == pytest.approx(step.time_s, rel=1e-9)
-        cost = train.cost(k)
+        cost = costed.pass_cost(k)
         assert cost.tokens == step.tokens
         assert (cost.flops, cost.bytes) == pytest.approx((step.flops, step.bytes), rel=1e-9)
         assert cost.time_s == pytest.approx(step.time_s, rel=1e-9)
@@ -66,7 +84,7 @@ def test_that_a_train_is_the_sum_of_its_steps(
 def test_that_the_segments_of_a_train_join_without_a_gap(
     model: ModelCost, machine: Machine, request: dict[str, int | None]
 ) -> None:
-    train = cost_request(model, machine, **request).train
+    train = cost_request(model, machine, Request(**request)).train
     assert len(train.segments) <= 2 * (len(model.windows) + 1)
     assert sum(s.count for s in train.segments) == train.steps
     first, start_s = 1, 0.0
@@ -80,7 +98,7 @@ def test_that_the_segments_of_a_train_join_without_a_gap(
 def test_that_every_time_inside_a_step_belongs_to_that_step(
     model: ModelCost, machine: Machine, request: dict[str, int | None], share: float
 ) -> None:
-    assert_times_find_steps(cost_request(model, machine, **request).train, share)
+    assert_times_find_steps(cost_request(model, machine, Request(**request)).train, share)
 
 
 def assert_times_find_steps(train: Train, share: float) -> None:
@@ -97,9 +115,10 @@ def assert_times_find_steps(train: Train, share: float) -> None:
 def two_bounds() -> tuple[Train, Train]:
     """A train that ends bound by compute, and one that ends bound by bandwidth."""
     steep = Machine("Low ridge", 1, "bf16", 5e12, 1e12, 1.0, 1.0)
-    rising = build_train(1000, 1, [], lambda k: 1e9 + 6e7 * k, lambda k: 5e9 + 1e6 * k, steep)
-    falling = build_train(1000, 1, [], lambda k: 30e9 + 1e6 * k, lambda k: 1e9 + 1e7 * k, steep)
-    return rising, falling
+    return (
+        build_train(1000, 1, [], lambda k: priced(steep, 1, 1e9 + 6e7 * k, 5e9 + 1e6 * k)),
+        build_train(1000, 1, [], lambda k: priced(steep, 1, 30e9 + 1e6 * k, 1e9 + 1e7 * k)),
+    )
 
 
 def test_that_a_train_is_cut_where_its_bound_changes_either_way() -> None:
@@ -107,16 +126,16 @@ def test_that_a_train_is_cut_where_its_bound_changes_either_way() -> None:
     assert [s.bound for s in rising.segments] == [BANDWIDTH, COMPUTE]
     assert [s.bound for s in falling.segments] == [COMPUTE, BANDWIDTH]
     for train in two_bounds():
-        last = train.segments[1].first - 1
-        assert train.cost(last).bound != train.cost(last + 1).bound
+        assert train.segments[0].ends.bound != train.segments[1].begins.bound
         for segment in train.segments:
-            for k in (segment.first, segment.first + segment.count - 1):
-                assert train.cost(k).bound == segment.bound
-                assert train.step_s(k) == pytest.approx(train.cost(k).time_s, rel=1e-12)
+            assert segment.begins.bound == segment.ends.bound == segment.bound
+            assert train.step_s(segment.first) == segment.begins.time_s
+            end_s = train.step_s(segment.first + segment.count - 1)
+            assert end_s == pytest.approx(segment.ends.time_s, rel=1e-12)
 
 
 def test_that_times_find_steps_across_a_change_of_bound_and_across_windows() -> None:
-    windowed = cost_request(textbook(gemma_like()), h100(), prompt_tokens=900, output_tokens=300).train
+    windowed = cost_request(textbook(gemma_like()), h100(), asked(900, 300)).train
     for train in (*two_bounds(), windowed):
         assert len(train.segments) == 2
         for share in (0.0, 0.3, 1.0):
@@ -124,31 +143,33 @@ def test_that_times_find_steps_across_a_change_of_bound_and_across_windows() -> 
 
 
 def test_that_a_step_at_a_full_window_is_still_on_the_growing_line() -> None:
-    train = cost_request(textbook(mistral_7b()), h100(), prompt_tokens=4000, output_tokens=1001).train
+    costed = cost_request(textbook(mistral_7b()), h100(), asked(4000, 1001))
+    train = costed.train
     growing, flat = train.segments
     assert (growing.first, growing.count, flat.first, flat.count) == (1, 96, 97, 904)
-    assert growing.bytes_increment == 131_072
-    assert flat.bytes_increment == flat.increment_s == 0
-    assert train.cost(96).bytes == train.cost(97).bytes == train.cost(1000).bytes
+    assert growing.ends.bytes - growing.begins.bytes == 95 * 131_072
+    assert flat.ends.bytes - flat.begins.bytes == flat.increment_s == 0
+    assert costed.pass_cost(96).bytes == costed.pass_cost(97).bytes == costed.pass_cost(1000).bytes
 
 
 def test_that_layers_without_windows_keep_growing_after_the_others_stop() -> None:
-    train = cost_request(textbook(gemma_like()), h100(), prompt_tokens=1000, output_tokens=2001).train
-    assert [s.bytes_increment for s in train.segments] == [12 * 4096, 2 * 4096]
+    train = cost_request(textbook(gemma_like()), h100(), asked(1000, 2001)).train
+    growth = [(s.ends.bytes - s.begins.bytes) / (s.count - 1) for s in train.segments]
+    assert growth == [12 * 4096, 2 * 4096]
 
 
 def test_that_a_train_of_no_steps_takes_no_time() -> None:
-    train = build_train(0, 1, [], lambda k: 1.0, lambda k: 1.0, h100())
+    train = build_train(0, 1, [], lambda k: priced(h100(), 1, 1.0, 1.0))
     assert (train.steps, train.total_s, train.segments) == (0, 0.0, ())
 
 
 def test_that_breaks_outside_the_train_are_no_breaks() -> None:
-    train = build_train(10, 1, [-5, 0, 10, 99], lambda k: 1e9, lambda k: 1e9 + k, h100())
+    train = build_train(10, 1, [-5, 0, 10, 99], lambda k: priced(h100(), 1, 1e9, 1e9 + k))
     assert [(s.first, s.count) for s in train.segments] == [(1, 10)]
 
 
 def test_that_step_times_grow_by_their_increment() -> None:
-    request = cost_request(textbook(llama_8b()), h100(), prompt_tokens=512, output_tokens=128)
+    request = cost_request(textbook(llama_8b()), h100(), asked(512, 128))
     segment = request.train.segments[0]
     assert segment.increment_s == pytest.approx(131_072 / (0.75 * 3.35e12), rel=1e-9)
     assert segment.elapsed_s(3) == pytest.approx(sum(segment.step_s(k) for k in (1, 2, 3)), rel=1e-12)
@@ -166,7 +187,7 @@ def exact_elapsed(prompt: int, steps: int) -> Fraction:
 
 
 def huge() -> Train:
-    return cost_request(textbook(llama_8b()), h100(), prompt_tokens=512, output_tokens=MANY + 1).train
+    return cost_request(textbook(llama_8b()), h100(), asked(512, MANY + 1)).train
 
 
 @given(st.integers(1, MANY))
@@ -208,7 +229,7 @@ def test_that_finding_a_step_is_no_search_through_the_train(monkeypatch: pytest.
 def test_that_any_model_s_longest_train_finds_its_steps(
     model: ModelCost, machine: Machine, prompt: int, data: st.DataObject
 ) -> None:
-    train = cost_request(model, machine, prompt_tokens=prompt, output_tokens=2**24, others=65_535).train
+    train = cost_request(model, machine, asked(prompt, 2**24, others=65_535)).train
     step = data.draw(st.integers(1, train.steps))
     start_s, end_s = train.start_s(step), train.start_s(step + 1)
     assume(math.nextafter(start_s, math.inf) < end_s)

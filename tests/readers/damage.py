@@ -7,11 +7,13 @@ import random
 from typing import Any
 
 import gguf_files as gguf
+from costmodel_shapes import bytes_of, flops_of
 
 from pdviz.costmodel.architecture import Architecture
 from pdviz.costmodel.dtypes import PUBLISHED
-from pdviz.costmodel.passes import ModelCost, Slice
-from pdviz.costmodel.request import request_memory
+from pdviz.costmodel.passes import ModelCost
+from pdviz.costmodel.request import Request, request_memory
+from pdviz.costmodel.terms import Slice
 from pdviz.errors import InputError
 from pdviz.readers.hf.config import read_config
 
@@ -32,9 +34,9 @@ def is_sound(found: Architecture) -> None:
         assert math.isfinite(stored)
         assert 0 < model.weights_read_bytes(1) <= stored * (1 + 1e-9)
         for slices in ((Slice.prompt(512),), (Slice.decode(1000, 8),)):
-            assert math.isfinite(float(model.flops(slices)))
-            assert math.isfinite(float(model.bytes(slices)))
-        memory = request_memory(model, 80e9, prompt_tokens=512, output_tokens=128, accelerators=3)
+            assert math.isfinite(float(flops_of(model, slices)))
+            assert math.isfinite(float(bytes_of(model, slices)))
+        memory = request_memory(model, 80e9, Request(prompt_tokens=512, output_tokens=128), 3)
         assert math.isfinite(memory.used_bytes)
 
 

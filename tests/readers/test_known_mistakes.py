@@ -12,12 +12,15 @@ from typing import Any
 import gguf_files as gguf
 import msgspec
 import pytest
+from costmodel_shapes import attention_of, bytes_of, flops_of, kept_of, per_sample, per_token
 
 from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.architecture import Architecture, Experts, Run
 from pdviz.costmodel.dtypes import PUBLISHED, WEIGHT_DTYPES, math_dtype
-from pdviz.costmodel.passes import IDEAL, ModelCost, Slice, attention_pairs, distinct_experts
+from pdviz.costmodel.fidelities import FLOOR
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Slice, attention_pairs, distinct_experts
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, evaluate
 from pdviz.model_fields import model_fields
@@ -61,8 +64,8 @@ def test_that_the_cache_holds_kv_heads_not_query_heads() -> None:
 def test_that_a_decode_step_reads_the_cache_of_its_kv_heads_and_no_more() -> None:
     found = cost("Llama 3.1 8B")
     step = (Slice.decode(2048),)
-    assert float(found.kv_traffic_bytes(step)) == 2048 * 2 * 32 * 8 * 128 * 2
-    assert float(found.bytes(step)) == 2 * 8_030_261_248 + 2048 * 131_072
+    assert float(kept_of(found, step)) == 2048 * 2 * 32 * 8 * 128 * 2
+    assert float(bytes_of(found, step)) == 2 * 8_030_261_248 + 2048 * 131_072
 
 
 def test_that_a_cache_of_8192_tokens_takes_a_gigabyte() -> None:
@@ -162,7 +165,7 @@ def test_that_layers_that_use_the_cache_of_another_hold_none_of_their_own() -> N
     assert found.kv_bytes_per_token == 131_072 / 2
     assert found.stored_kv_bytes(1000, 16) == 1000 * 2 * 131_072 / 2  # two copies of each of eight heads
     alone = ModelCost(whole, "bf16", "bf16")
-    assert found.attention_flops((Slice.prompt(512),)) == alone.attention_flops((Slice.prompt(512),))
+    assert attention_of(found, (Slice.prompt(512),)) == attention_of(alone, (Slice.prompt(512),))
 
 
 def test_that_layers_that_share_a_cache_are_refused_and_not_counted_apart() -> None:
@@ -352,9 +355,9 @@ def test_that_a_format_without_a_rate_falls_back_to_one_that_the_accelerator_has
 
 def test_that_flops_do_not_depend_on_the_bits_of_a_weight() -> None:
     slices = (Slice.prompt(2048), Slice.decode(3000, 8))
-    expected = float(cost("Llama 3.1 8B").flops(slices))
+    expected = float(flops_of(cost("Llama 3.1 8B"), slices))
     for weights in (*WEIGHT_DTYPES, PUBLISHED):
-        assert float(cost("Llama 3.1 8B", weights).flops(slices)) == expected
+        assert float(flops_of(cost("Llama 3.1 8B", weights), slices)) == expected
 
 
 def test_that_bytes_are_summed_over_tensors_not_guessed_from_a_name() -> None:
@@ -374,8 +377,8 @@ def test_that_a_token_meets_its_experts_only() -> None:
     found = model("Mixtral 8x7B")
     assert found.parameters == 46_702_792_704
     assert found.active_parameters == pytest.approx(12.88e9, rel=1e-3)
-    flops = cost("Mixtral 8x7B", fidelity=IDEAL)
-    assert flops.flops_per_token + flops.flops_per_sample == pytest.approx(25.5e9, rel=2e-3)
+    flops = cost("Mixtral 8x7B", fidelity=FLOOR)
+    assert per_token(flops) + per_sample(flops) == pytest.approx(25.5e9, rel=2e-3)
 
 
 @pytest.mark.parametrize(
@@ -456,12 +459,12 @@ def test_that_dense_layers_of_a_mixture_hold_no_experts() -> None:
 
 
 def test_that_attention_is_the_causal_half() -> None:
-    found = cost("Llama 3 8B", fidelity=IDEAL)
+    found = cost("Llama 3 8B", fidelity=FLOOR)
     for tokens, more in ((2048, 0.11), (8192, 0.20), (32_768, 0.43), (131_072, 0.73)):
         slices = (Slice.prompt(tokens),)
         square = 4 * 32 * 32 * 128 * tokens**2
-        everywhere = found.flops_per_token * tokens + found.flops_per_sample * tokens + square
-        assert everywhere / float(found.flops(slices)) - 1 == pytest.approx(more, abs=0.006)
+        everywhere = per_token(found) * tokens + per_sample(found) * tokens + square
+        assert everywhere / float(flops_of(found, slices)) - 1 == pytest.approx(more, abs=0.006)
 
 
 def test_that_a_chunk_attends_to_what_came_before_it() -> None:
@@ -470,14 +473,14 @@ def test_that_a_chunk_attends_to_what_came_before_it() -> None:
 
 
 def test_that_a_cached_prefix_is_attended_to_and_not_computed_again() -> None:
-    found = cost("Llama 3 8B", fidelity=IDEAL)
+    found = cost("Llama 3 8B", fidelity=FLOOR)
     linear, pair = 2 * 6_979_321_856, 4 * 32 * 32 * 128
     pairs = 512 * 4096 + 512 * 513 / 2
     expected = linear * 512 + 2 * 4096 * 128_256 + pair * pairs
-    assert float(found.flops((Slice.prompt(512, 4096),))) == pytest.approx(expected, rel=1e-12)
+    assert float(flops_of(found, (Slice.prompt(512, 4096),))) == pytest.approx(expected, rel=1e-12)
     pieces = [(Slice.prompt(1024, 1024 * n, last=n == 7),) for n in range(8)]
-    whole = float(found.flops((Slice.prompt(8192),)))
-    assert sum(float(found.flops(piece)) for piece in pieces) == pytest.approx(whole, rel=1e-12)
+    whole = float(flops_of(found, (Slice.prompt(8192),)))
+    assert sum(float(flops_of(found, piece)) for piece in pieces) == pytest.approx(whole, rel=1e-12)
     assert whole == pytest.approx(131.9e12, rel=5e-4)
 
 
@@ -490,8 +493,8 @@ def test_that_a_prompt_multiplies_its_matrices_its_pairs_and_one_row_of_logits(
 ) -> None:
     counted = 2 * 6_979_321_856 * tokens + 2 * 4096 * 128_256 + 4 * 32 * 4096 * tokens * (tokens + 1) / 2
     assert counted == pytest.approx(teraflops * 1e12, rel=5e-4)
-    found = cost("Llama 3 8B", fidelity=IDEAL)
-    assert float(found.flops((Slice.prompt(tokens),))) == pytest.approx(counted, rel=1e-12)
+    found = cost("Llama 3 8B", fidelity=FLOOR)
+    assert float(flops_of(found, (Slice.prompt(tokens),))) == pytest.approx(counted, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -500,31 +503,31 @@ def test_that_a_prompt_multiplies_its_matrices_its_pairs_and_one_row_of_logits(
 def test_that_a_decode_step_moves_the_weights_once_and_every_cache(
     sequences: int, gigabytes: float, intensity: float
 ) -> None:
-    found = cost("Llama 3 8B", fidelity=IDEAL)
+    found = cost("Llama 3 8B", fidelity=FLOOR)
     step = (Slice.decode(2048, sequences),)
     moved = 2 * (8_030_261_248 - 525_336_576) + sequences * (2048 + 1) * 131_072
-    assert float(found.bytes(step)) == moved == pytest.approx(gigabytes * 1e9, rel=5e-4)
-    assert float(found.flops(step)) / moved == pytest.approx(intensity, rel=5e-3)
+    assert float(bytes_of(found, step)) == moved == pytest.approx(gigabytes * 1e9, rel=5e-4)
+    assert float(flops_of(found, step)) / moved == pytest.approx(intensity, rel=5e-3)
 
 
 def test_that_a_chunk_beside_decoders_reads_the_weights_once() -> None:
     """A pass of a chunk and a decode step is no sum of two passes: 7.3 ms, a decode step alone 4.56 ms."""
-    found = cost("Llama 3 8B", fidelity=IDEAL)
+    found = cost("Llama 3 8B", fidelity=FLOOR)
     chunk, step = Slice.prompt(512, 0, last=False), Slice.decode(2048)
     machine = Machine.of(CATALOGUE.accelerator("H100 SXM"), 1, "bf16", 1.0, 1.0)
 
     def seconds(*slices: Slice) -> float:
-        return machine.cost(0, float(found.flops(slices)), float(found.bytes(slices))).time_s
+        return found.cost(machine, slices).time_s
 
     assert seconds(step) == pytest.approx(4.56e-3, rel=2e-3)
     assert seconds(chunk, step) == pytest.approx(7.3e-3, rel=5e-3)
-    apart = float(found.bytes((chunk,))) + float(found.bytes((step,)))
-    assert apart - float(found.bytes((chunk, step))) == 2 * (8_030_261_248 - 525_336_576)
+    apart = float(bytes_of(found, (chunk,))) + float(bytes_of(found, (step,)))
+    assert apart - float(bytes_of(found, (chunk, step))) == 2 * (8_030_261_248 - 525_336_576)
 
 
 def test_that_a_short_prompt_costs_one_read_of_the_weights_and_a_long_one_more_than_in_proportion() -> None:
     def milliseconds(tokens: int) -> float:
-        return 1000 * asked(model="Llama 3 8B", prompt_tokens=tokens, fidelity=IDEAL).ttft_s
+        return 1000 * asked(model="Llama 3 8B", prompt_tokens=tokens, fidelity="ideal").ttft_s
 
     assert all(4.48 <= round(milliseconds(tokens), 2) <= 4.50 for tokens in (64, 128, 256))
     assert milliseconds(2048) > 2 * milliseconds(512)
@@ -532,15 +535,15 @@ def test_that_a_short_prompt_costs_one_read_of_the_weights_and_a_long_one_more_t
 
 
 def test_that_a_prompt_needs_the_logits_of_its_last_position_only() -> None:
-    found = cost("Llama 3 8B", fidelity=IDEAL)
-    assert found.flops_per_sample == 2 * 4096 * 128_256 == pytest.approx(1.05e9, rel=1e-3)
-    one, two = (float(found.flops((Slice.prompt(n),))) for n in (1024, 1025))
-    assert two - one == pytest.approx(found.flops_per_token + 4 * 32 * 32 * 128 * 1025, rel=1e-9)
+    found = cost("Llama 3 8B", fidelity=FLOOR)
+    assert per_sample(found) == 2 * 4096 * 128_256 == pytest.approx(1.05e9, rel=1e-3)
+    one, two = (float(flops_of(found, (Slice.prompt(n),))) for n in (1024, 1025))
+    assert two - one == pytest.approx(per_token(found) + 4 * 32 * 32 * 128 * 1025, rel=1e-9)
 
 
 def test_that_decode_attends_to_its_whole_context() -> None:
     found = cost("Llama 3 8B")
-    near, far = (float(found.flops((Slice.decode(c),))) for c in (1000, 3000))
+    near, far = (float(flops_of(found, (Slice.decode(c),))) for c in (1000, 3000))
     assert far - near == 4 * 32 * 32 * 128 * 2000
 
 

@@ -10,12 +10,15 @@ from typing import Any
 import gguf_files as gguf
 import msgspec
 import pytest
+from costmodel_shapes import bytes_of, flops_of
 
 from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.architecture import Architecture
 from pdviz.costmodel.dtypes import PUBLISHED, math_dtype
-from pdviz.costmodel.passes import IDEAL, ModelCost, Slice
+from pdviz.costmodel.fidelities import FLOOR, TEXTBOOK
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.stored import Census
+from pdviz.costmodel.terms import Slice
 from pdviz.costmodel.weights import is_converted, is_quantised, stored_bytes
 from pdviz.evaluation import evaluate
 from pdviz.readers.gguf.header import parse_header
@@ -73,7 +76,7 @@ def in_gguf(name: str = "llama-3.1-8b", kind: int | None = None) -> Architecture
 
 
 @pytest.mark.parametrize("dtype", ["bf16", "fp16", "fp32"])
-@pytest.mark.parametrize("fidelity", ["textbook", IDEAL])
+@pytest.mark.parametrize("fidelity", [TEXTBOOK, FLOOR])
 @pytest.mark.parametrize("name", ["llama-3.1-8b", "gemma-2-2b", "mixtral-8x7b"])
 def test_that_an_unquantised_model_costs_what_its_own_dtype_costs(
     name: str, dtype: str, fidelity: str
@@ -82,8 +85,8 @@ def test_that_an_unquantised_model_costs_what_its_own_dtype_costs(
     found = published(stored_as(None, name, words[dtype]), fidelity=fidelity)
     plain = ModelCost(found.architecture, dtype, "bf16", fidelity)
     for slices in ((Slice.prompt(512),), (Slice.decode(1000, 7),)):
-        assert found.bytes(slices) == pytest.approx(plain.bytes(slices), rel=1e-12)
-        assert found.flops(slices) == plain.flops(slices)
+        assert bytes_of(found, slices) == pytest.approx(bytes_of(plain, slices), rel=1e-12)
+        assert flops_of(found, slices) == flops_of(plain, slices)
     assert found.stored_weights_bytes == plain.stored_weights_bytes
     assert (found.kernel_dtype, found.weights_title) == (dtype, dtype.upper())
 
@@ -98,11 +101,11 @@ def test_that_a_pass_reads_the_stored_bytes_of_all_but_the_experts_it_misses(nam
     assert experts * one == pytest.approx(stored.experts, rel=1e-12)
     assert found.weights_read_bytes(1) == pytest.approx(found.always_read_bytes + active * one, rel=1e-12)
     assert found.weights_read_bytes(10**6) == pytest.approx(stored.total, rel=1e-9)
-    assert published(found.architecture, fidelity=IDEAL).always_read_bytes == stored.head + stored.dense
+    assert published(found.architecture, fidelity=FLOOR).always_read_bytes == stored.head + stored.dense
 
 
 def test_that_the_table_of_a_tied_head_is_read_as_the_head() -> None:
-    found = published(in_gguf("gemma-2-2b"), fidelity=IDEAL)
+    found = published(in_gguf("gemma-2-2b"), fidelity=FLOOR)
     stored = stored_bytes(found.architecture)
     assert (stored.head, found.always_read_bytes) == (0, stored.total)
 
@@ -220,5 +223,5 @@ def test_that_a_model_that_names_no_dtype_is_taken_at_sixteen_bit_and_says_so() 
 def test_that_four_bits_save_bytes_and_no_arithmetic() -> None:
     wide, narrow = published(stored_as(None)), published(stored_as(AWQ))
     assert 5.6e9 < narrow.stored_weights_bytes < 5.75e9
-    assert narrow.flops((Slice.prompt(4000),)) == wide.flops((Slice.prompt(4000),))
+    assert flops_of(narrow, (Slice.prompt(4000),)) == flops_of(wide, (Slice.prompt(4000),))
     assert narrow.kernel_dtype == wide.kernel_dtype

@@ -7,6 +7,7 @@ import re
 
 import msgspec
 import pytest
+from costmodel_shapes import per_sample, per_token
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -164,7 +165,7 @@ def test_that_attention_is_worth_a_word_where_it_has_its_share(scenario: Scenari
     result = evaluate(scenario)
     notice = all_notices(result).get("attention")
     new, cost, model = result.prefill.tokens, result.prefill, result.model
-    weights = model.flops_per_token * new + model.flops_per_sample
+    weights = per_token(model) * new + per_sample(model)
     share = 1 - weights / cost.flops
     if abs(share - ATTENTION_SHARE) < 1e-9:
         return

@@ -15,11 +15,11 @@ from scene_world import ACCELERATORS, MODELS, log_counts, result_of, scenarios, 
 
 from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.accelerator import Accelerator
-from pdviz.costmodel.roofline import COMPUTE
+from pdviz.costmodel.bounds import COMPUTE
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario, edit
 from pdviz.scene.roofline.curves import DECODE, PREFILL, GrowthPath, PathPoint, Roof, Roofline, build_roofline
-from pdviz.scene.roofline.goal import decode_slices, pass_cost
+from pdviz.scene.roofline.goal import decode_cost
 from pdviz.scene.roofline.words import (
     describe_roofline,
     dot_words,
@@ -228,7 +228,7 @@ def test_that_the_goal_is_the_smallest_batch_that_compute_limits(scenario: Scena
     goal = roofline_of(result).goal
 
     def bound(sequences: int) -> str:
-        return pass_cost(result, sequences, decode_slices(result, sequences)).bound
+        return decode_cost(result, sequences).bound
 
     if goal.sequences is None:
         assert all(bound(2**k) != COMPUTE for k in range(28))

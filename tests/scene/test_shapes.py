@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from scene_world import ACCELERATORS, measure, result_of, scenarios
 
 from pdviz.catalogue import default_catalogue
+from pdviz.costmodel.bounds import COMPUTE
 from pdviz.costmodel.dtypes import DTYPES
-from pdviz.costmodel.passes import IDEAL
-from pdviz.costmodel.roofline import COMPUTE
+from pdviz.costmodel.fidelities import FIDELITIES, TEXTBOOK
 from pdviz.evaluation import Result
 from pdviz.scenario import Scenario
 from pdviz.scene.marks.geometry import Box, interface_scale
@@ -211,7 +211,7 @@ def test_that_no_multiplication_is_faster_than_its_arithmetic_or_its_bytes(one: 
 @given(st.sampled_from(MODELS), st.integers(1, 2**20))
 def test_that_experts_share_the_tokens_among_those_that_are_hit(model: str, tokens: int) -> None:
     for matrix in weight_matrices(default_catalogue().architecture(model)):
-        rows = matrix_rows(matrix, tokens, 1, "textbook")
+        rows = matrix_rows(matrix, tokens, 1, TEXTBOOK)
         if matrix.experts:
             assert rows * experts_hit(matrix, tokens) == pytest.approx(tokens * matrix.active)
             assert rows * (1 + 1e-9) >= 1
@@ -229,11 +229,11 @@ def test_that_an_expert_stays_limited_by_bandwidth_where_the_prompt_spreads_over
 
 
 def test_that_only_the_last_position_meets_the_head_where_operations_are_exact() -> None:
-    for fidelity, rows in (("textbook", 512), (IDEAL, 1)):
+    for fidelity, rows in (("textbook", 512), ("ideal", 1)):
         result = result_of(Scenario(fidelity=fidelity))
         head = weight_matrices(result.architecture)[-1]
-        assert matrix_rows(head, 512, 1, fidelity) == rows
-        assert matrix_rows(head, 64, 64, fidelity) == 64
+        assert matrix_rows(head, 512, 1, FIDELITIES[fidelity]) == rows
+        assert matrix_rows(head, 64, 64, FIDELITIES[fidelity]) == 64
 
 
 # --- to scale --------------------------------------------------------------------------------------

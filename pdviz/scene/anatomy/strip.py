@@ -10,7 +10,6 @@ import math
 import msgspec
 
 from pdviz.costmodel.anatomy import Anatomy, Item, LayerRun
-from pdviz.costmodel.passes import IDEAL
 from pdviz.evaluation import Result
 from pdviz.scene.anatomy.words import ROLES
 from pdviz.scene.marks.geometry import Box
@@ -178,7 +177,7 @@ class _Builder:
         """Items of ``layers`` equal layers from ``x`` on, one above the other, the first below."""
         total = _sum(items)
         width = total * layers * self.px_per_byte
-        skips = self.result.scenario.fidelity == IDEAL and not self.result.architecture.tied
+        skips = not self.result.model.reads_embedding
         stack = [
             (ROLES[item.part], item.stored_bytes, not (skips and item.part == "embedding"))
             for item in items

@@ -8,8 +8,8 @@ import msgspec
 
 from pdviz.costmodel.architecture import Architecture, Experts, Matrix
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
-from pdviz.costmodel.passes import IDEAL, distinct_experts
-from pdviz.costmodel.roofline import PassCost
+from pdviz.costmodel.fidelities import Fidelity, PassCost
+from pdviz.costmodel.terms import Role, Term, distinct_experts
 from pdviz.evaluation import Result
 from pdviz.units import count
 
@@ -228,15 +228,15 @@ def experts_hit(matrix: WeightMatrix, tokens: int) -> float:
     return float(distinct_experts(matrix.experts, matrix.active, tokens)) if matrix.experts else 0.0
 
 
-def matrix_rows(matrix: WeightMatrix, tokens: int, sampled: int, fidelity: str) -> float:
+def matrix_rows(matrix: WeightMatrix, tokens: int, sampled: int, fidelity: Fidelity) -> float:
     """Rows that a pass over ``tokens`` tokens, ``sampled`` of which give a token, brings to the matrix.
 
     One for each token; for a routed expert the mean over the experts that are hit; for the head one
-    for each sampled position, except that the textbook model counts every token.
+    for each sampled position, unless the fidelity counts every token.
     """
     if matrix.experts:
         return tokens * matrix.active / experts_hit(matrix, tokens)
-    if matrix.samples_only and fidelity == IDEAL:
+    if matrix.samples_only and fidelity.samples_logits:
         return float(sampled)
     return float(tokens)
 
@@ -258,4 +258,5 @@ def matmul_cost(matrix: WeightMatrix, rows: float, result: Result) -> PassCost:
     """
     flops = 2.0 * rows * matrix.weights
     activations = ACTIVATION_BYTES * rows * (matrix.inputs + matrix.outputs)
-    return result.machine.cost(round(rows), flops, weight_bytes(matrix, result) + activations)
+    moved = weight_bytes(matrix, result) + activations
+    return result.fidelity.cost(result.machine, (Term(Role.DENSE, flops, 1, moved, 1),), round(rows))

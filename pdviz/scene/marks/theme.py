@@ -32,6 +32,14 @@ class Theme(msgspec.Struct, frozen=True):
     bandwidth_text: str
     on_bandwidth: str
     bandwidth_soft: str
+    link: str
+    link_text: str
+    on_link: str
+    link_soft: str
+    overhead: str
+    overhead_text: str
+    on_overhead: str
+    overhead_soft: str
     memory_weights: str
     memory_kv: str
     part_table: str
@@ -45,16 +53,16 @@ class Theme(msgspec.Struct, frozen=True):
 
     def bound(self, bound: str) -> str:
         """The fill of what ``bound`` limits."""
-        return self.compute if bound == "compute" else self.bandwidth
+        return str(getattr(self, f"{bound}"))
 
     def bound_text(self, bound: str) -> str:
-        return self.compute_text if bound == "compute" else self.bandwidth_text
+        return str(getattr(self, f"{bound}_text"))
 
     def bound_soft(self, bound: str) -> str:
-        return self.compute_soft if bound == "compute" else self.bandwidth_soft
+        return str(getattr(self, f"{bound}_soft"))
 
     def on_bound(self, bound: str) -> str:
-        return self.on_compute if bound == "compute" else self.on_bandwidth
+        return str(getattr(self, f"on_{bound}"))
 
 
 DARK = Theme(
@@ -78,6 +86,14 @@ DARK = Theme(
     bandwidth_text="#5fc8ff",
     on_bandwidth="#001a29",
     bandwidth_soft="#173f57",
+    link="#c3cad4",
+    link_text="#c3cad4",
+    on_link="#12161c",
+    link_soft="#3a4350",
+    overhead="#98a2b0",
+    overhead_text="#a9b3c1",
+    on_overhead="#12161c",
+    overhead_soft="#2f3742",
     memory_weights="#8b95a5",
     memory_kv="#5fd38a",
     part_table="#566274",
@@ -111,6 +127,14 @@ LIGHT = Theme(
     bandwidth_text="#0a68b0",
     on_bandwidth="#ffffff",
     bandwidth_soft="#cfe7f8",
+    link="#3f4a58",
+    link_text="#3f4a58",
+    on_link="#ffffff",
+    link_soft="#cfd6df",
+    overhead="#636e7c",
+    overhead_text="#4d5866",
+    on_overhead="#ffffff",
+    overhead_soft="#e3e8ee",
     memory_weights="#6b7686",
     memory_kv="#2f9e5d",
     part_table="#a9b2bf",

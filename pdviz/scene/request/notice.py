@@ -10,11 +10,10 @@ from collections.abc import Callable
 
 import msgspec
 
-from pdviz.costmodel.passes import distinct_experts
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.costmodel.request import cost_request
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
+from pdviz.costmodel.terms import Role, Slice, distinct_experts, sequence_bytes, total_flops
 from pdviz.evaluation import Result
-from pdviz.scenario import pass_slices
 from pdviz.units import count, duration, percent, plural, significant, size
 
 MOST = 2
@@ -100,10 +99,10 @@ def _cached(r: Result) -> Notice | None:
 
 
 def _short_prompt(r: Result) -> Notice | None:
-    if r.prefill.bound != BANDWIDTH:
+    if r.prefill.bound is not BANDWIDTH:
         return None
     new, cost, first = r.prefill.tokens, r.prefill, r.decode
-    kv = float(r.model.kv_traffic_bytes(pass_slices(r.scenario, 0)))
+    kv = float(sequence_bytes(r.prefill.terms))
     reads = "one weight read" if kv < LIKE * cost.bytes else "one read of weights and KV cache"
     alike = first is not None and abs(cost.time_s - first.time_s) <= LIKE * first.time_s
     what = plural(new, "new token" if r.scenario.cached_tokens else "token")
@@ -129,8 +128,8 @@ def _short_prompt(r: Result) -> Notice | None:
 
 def _attention(r: Result) -> Notice | None:
     cost, s = r.prefill, r.scenario
-    share = float(r.model.attention_flops(pass_slices(s, 0))) / cost.flops
-    if share < ATTENTION_SHARE or cost.bound != COMPUTE:
+    share = float(total_flops(t for t in cost.terms if t.role is Role.ATTENTION)) / cost.flops
+    if share < ATTENTION_SHARE or cost.bound is not COMPUTE:
         return None
     longer = _prefill_s(r, 2 * s.prompt_tokens, s.cached_tokens) / cost.time_s
     if s.cached_tokens and not r.model.windows:
@@ -153,20 +152,14 @@ def _batch(r: Result) -> Notice | None:
     first, itl, s = r.decode, r.itl_s, r.scenario
     if not s.others or itl is None or first is None:
         return None
-    alone = cost_request(
-        r.model,
-        r.machine,
-        prompt_tokens=s.prompt_tokens,
-        output_tokens=s.output_tokens,
-        cached_tokens=s.cached_tokens,
-    ).itl_s
+    alone = cost_request(r.model, r.machine, msgspec.structs.replace(s, others=0)).itl_s
     assert alone is not None
     ratio, streams = itl / alone, r.streams
     gain, total = streams / ratio, r.tokens_per_s_total or 0.0
     values = {"streams": streams, "ratio": ratio, "gain": gain, "total": total}
     times = f"{significant(ratio)} times that of one stream"
     all_of_it = f"for {count(streams)} times the tokens: {significant(total)} tok/s together"
-    if first.bound == COMPUTE:
+    if first.bound is COMPUTE:
         headline = f"With {count(streams)} streams even decode is compute-bound."
         detail = f"ITL is {times}, {all_of_it}."
     elif gain < 2:
@@ -185,7 +178,7 @@ def _kv_outweighs(r: Result) -> Notice | None:
     if not steps:
         return None
     weights = float(r.model.weights_read_bytes(r.streams))
-    first, last = (float(r.model.kv_traffic_bytes(pass_slices(r.scenario, k))) for k in (1, steps))
+    first, last = (float(sequence_bytes(r.request.pass_cost(k).terms)) for k in (1, steps))
     if last <= weights:
         return None
     when = "A decode pass" if first > weights else "In the end a decode pass"
@@ -271,7 +264,7 @@ def _share(r: Result) -> Notice | None:
             ttft=r.ttft_s,
             itl=itl,
         )
-    waits = ": it waits for memory" if first.bound == BANDWIDTH else ""
+    waits = ": it waits for memory" if first.bound is BANDWIDTH else ""
     return _notice(
         "decode_share",
         f"{percent(share)} of this request is decoding.",
@@ -285,7 +278,7 @@ def _share(r: Result) -> Notice | None:
 
 def _pace(r: Result) -> Notice | None:
     first, speed = r.decode, r.tokens_per_s_total
-    if first is None or speed is None or r.prefill.bound != COMPUTE:
+    if first is None or speed is None or r.prefill.bound is not COMPUTE:
         return None
     passes = r.ttft_s / first.time_s
     if passes < 1.5:
@@ -344,6 +337,5 @@ def notices(result: Result, changed: frozenset[str] = frozenset()) -> tuple[Noti
 
 def _prefill_s(r: Result, prompt_tokens: int, cached_tokens: int) -> float:
     """What prefill would take with another prompt or cache."""
-    return cost_request(
-        r.model, r.machine, prompt_tokens=prompt_tokens, output_tokens=1, cached_tokens=cached_tokens
-    ).ttft_s
+    piece = Slice.prompt(prompt_tokens - cached_tokens, cached_tokens)
+    return r.model.cost(r.machine, (piece,)).time_s

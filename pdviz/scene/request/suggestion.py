@@ -103,7 +103,7 @@ def _model(result: Result, s: Scenario) -> ModelCost:
     """The model in the formats of another scenario."""
     if (s.weights_dtype, s.kv_dtype) == (result.model.weights_dtype, result.model.kv_dtype):
         return result.model
-    return ModelCost(result.architecture, s.weights_dtype, s.kv_dtype, s.fidelity)
+    return ModelCost(result.architecture, s.weights_dtype, s.kv_dtype, result.fidelity)
 
 
 def _memory(result: Result, s: Scenario) -> Memory:
@@ -111,11 +111,8 @@ def _memory(result: Result, s: Scenario) -> Memory:
     return request_memory(
         _model(result, s),
         result.accelerator.memory_bytes * s.accelerators,
-        prompt_tokens=s.prompt_tokens,
-        output_tokens=s.output_tokens,
-        others=s.others,
-        others_context_tokens=s.others_context_tokens,
-        accelerators=s.accelerators,
+        s,
+        s.accelerators,
     )
 
 

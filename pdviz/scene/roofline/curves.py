@@ -14,13 +14,15 @@ from itertools import pairwise
 import msgspec
 
 from pdviz.costmodel.accelerator import Accelerator
+from pdviz.costmodel.bounds import COMPUTE
 from pdviz.costmodel.dtypes import math_dtype
-from pdviz.costmodel.passes import Slice
-from pdviz.costmodel.roofline import COMPUTE, Machine, PassCost
+from pdviz.costmodel.fidelities import Fidelity, PassCost
+from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Slice
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.scene.marks.labels import Point
-from pdviz.scene.roofline.goal import BatchGoal, batch_goal, decode_slices, pass_cost
+from pdviz.scene.roofline.goal import BatchGoal, batch_goal, decode_cost
 
 PREFILL, DECODE = "prefill", "decode"
 BATCH_TOP = 1_024
@@ -165,6 +167,7 @@ class Roofline(msgspec.Struct, frozen=True):
     """Everything on the chart. ``peak`` is the datasheet's roof, ``reach`` the one that kernels reach."""
 
     machine: Machine
+    fidelity: Fidelity
     weights_dtype: str
     peak: Roof
     reach: Roof
@@ -220,7 +223,7 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
         cached,
         scenario.prompt_tokens - cached,
         max(context_top - cached, 1),
-        lambda new: pass_cost(result, new, (Slice.prompt(new, cached),)),
+        lambda new: result.model.cost(result.machine, (Slice.prompt(new, cached),)),
         reach_roof(result.machine),
     )
     batch_path = _path(
@@ -228,7 +231,7 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
         -1,
         result.streams,
         BATCH_TOP,
-        lambda sequences: pass_cost(result, sequences, decode_slices(result, sequences)),
+        lambda sequences: decode_cost(result, sequences),
         reach_roof(result.machine),
     )
     pinned = tuple(_pin(result, accelerator) for accelerator in pins)
@@ -236,6 +239,7 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
     dots = [_dot(result, number) for number in range(min(result.request.passes, 2))]
     return Roofline(
         machine=result.machine,
+        fidelity=result.fidelity,
         weights_dtype=scenario.weights_dtype,
         peak=peak_roof(result.machine),
         reach=reach_roof(result.machine),
@@ -319,7 +323,9 @@ def _limits(
         Slice.decode(context_top),
         Slice.decode(1, BATCH_TOP),
     )
-    xs = [math.log10(pass_cost(result, 1, (piece,)).intensity_flops_per_byte) for piece in extremes]
+    xs = [
+        math.log10(result.model.cost(result.machine, (piece,)).intensity_flops_per_byte) for piece in extremes
+    ]
     xs += [dot.x for dot in dots] + [path.points[k].x for path in paths for k in (0, -1)]
     reach, roofs = reach_roof(result.machine), [p.roof for p in pins if p.roof is not None]
     ridges = [roof.corner[0] for roof in (peak_roof(result.machine), reach, *roofs)]

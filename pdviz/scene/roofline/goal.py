@@ -6,8 +6,9 @@ import math
 
 import msgspec
 
-from pdviz.costmodel.passes import Slice
-from pdviz.costmodel.roofline import COMPUTE, PassCost
+from pdviz.costmodel.bounds import COMPUTE
+from pdviz.costmodel.fidelities import PassCost
+from pdviz.costmodel.terms import sequence_bytes
 from pdviz.evaluation import Result
 
 GOAL_LIMIT = 2**30
@@ -30,19 +31,10 @@ class BatchGoal(msgspec.Struct, frozen=True):
         return self.sequences is not None and (self.fitting is None or self.sequences <= self.fitting)
 
 
-def pass_cost(result: Result, tokens: int, slices: tuple[Slice, ...]) -> PassCost:
-    """What a pass of ``slices`` over ``tokens`` new tokens costs."""
-    flops, moved = float(result.model.flops(slices)), float(result.model.bytes(slices))
-    return result.machine.cost(tokens, flops, moved)
-
-
-def decode_slices(result: Result, sequences: int) -> tuple[Slice, ...]:
-    """The first decode step of this request with ``sequences`` - 1 others, as the request counts it."""
-    context = result.scenario.prompt_tokens + 1
-    elsewhere = result.scenario.others_context_tokens
-    if elsewhere is None or sequences == 1:
-        return (Slice.decode(context, sequences),)
-    return Slice.decode(context), Slice.decode(elsewhere, sequences - 1)
+def decode_cost(result: Result, sequences: int) -> PassCost:
+    """What the first decode step of this request costs with ``sequences`` - 1 others."""
+    request = msgspec.structs.replace(result.scenario, others=sequences - 1)
+    return result.model.cost(result.machine, request.slices(1))
 
 
 def batch_goal(result: Result) -> BatchGoal:
@@ -52,12 +44,11 @@ def batch_goal(result: Result) -> BatchGoal:
     """
 
     def is_compute(sequences: int) -> bool:
-        return pass_cost(result, sequences, decode_slices(result, sequences)).bound == COMPUTE
+        return decode_cost(result, sequences).bound is COMPUTE
 
-    model, slices = result.model, decode_slices(result, 3)
-    more, less = slices, decode_slices(result, 2)
-    flops = float(model.flops(more) - model.flops(less))
-    moved = float(model.kv_traffic_bytes(more) - model.kv_traffic_bytes(less))
+    more, less = decode_cost(result, 3), decode_cost(result, 2)
+    flops = more.flops - less.flops
+    moved = sequence_bytes(more.terms) - sequence_bytes(less.terms)
     limit = flops / moved if moved > 0 else math.inf
     sequences: int | None = None
     if is_compute(1):

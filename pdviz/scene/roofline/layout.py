@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.labels import CROSSING, LabelPlacer, Point, clipped
 from pdviz.scene.marks.parts import MeasureText, Text

@@ -6,8 +6,9 @@ import math
 
 import msgspec
 
+from pdviz.costmodel.bounds import COMPUTE
 from pdviz.costmodel.dtypes import DTYPES
-from pdviz.costmodel.roofline import COMPUTE, Machine
+from pdviz.costmodel.roofline import Machine
 from pdviz.scene.marks.figures import Figure
 from pdviz.scene.roofline.curves import DECODE, PREFILL, GrowthPath, PassDot, PinnedRoof, Roofline
 from pdviz.scene.roofline.goal import BatchGoal
@@ -172,13 +173,9 @@ def _explain_pass(roofline: Roofline, dot: PassDot, title: str) -> ChartNote:
     if dot.phase == DECODE:
         rows.insert(0, ("pass", f"{count(dot.number)} of {count(roofline.passes - 1)}"))
         rows.insert(2, ("context", plural(roofline.prompt_tokens + dot.number, "token")))
-    bars = (
-        ("compute", "multiplying", cost.compute_s),
-        ("bandwidth", "reading", cost.bandwidth_s),
-    )
+    bars = tuple((bound, bound.doing, seconds) for bound, seconds in cost.times)
     advice = _prefill_advice(roofline, dot) if dot.phase == PREFILL else _decode_advice(roofline, dot)
-    limit = "compute" if cost.bound == COMPUTE else "memory bandwidth"
-    return ChartNote(title, f"limited by {limit}", cost.bound, tuple(rows), bars, advice)
+    return ChartNote(title, f"limited by {cost.bound.words}", cost.bound, tuple(rows), bars, advice)
 
 
 def _prefill_advice(roofline: Roofline, dot: PassDot) -> tuple[tuple[str, str], ...]:
@@ -264,7 +261,7 @@ def _explain_pin(roofline: Roofline, pin: PinnedRoof) -> ChartNote:
     ]
     advice = []
     for dot in roofline.dots:
-        there = machine.cost(dot.cost.tokens, dot.cost.flops, dot.cost.bytes)
+        there = roofline.fidelity.cost(machine, dot.cost.terms, dot.cost.tokens)
         ratio = there.time_s / dot.cost.time_s
         change = (
             f"{significant(ratio, 2)} × as long" if ratio >= 1 else f"{significant(1 / ratio, 2)} × as fast"

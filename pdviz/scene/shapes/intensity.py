@@ -6,7 +6,8 @@ import math
 
 import msgspec
 
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, PassCost
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
+from pdviz.costmodel.fidelities import PassCost
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.lettering import Lettering

@@ -15,8 +15,8 @@ import math
 
 import msgspec
 
-from pdviz.costmodel.passes import IDEAL
-from pdviz.costmodel.roofline import BANDWIDTH, COMPUTE, PassCost
+from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
+from pdviz.costmodel.fidelities import PassCost
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.lettering import Lettering
@@ -116,7 +116,7 @@ def sweep_share(row: ShapesRow, time_s: float) -> float:
 
 
 def limit_words(cost: PassCost) -> str:
-    return "compute" if cost.bound == COMPUTE else "memory bandwidth"
+    return cost.bound.words
 
 
 class _Case(msgspec.Struct, frozen=True):
@@ -142,13 +142,16 @@ def _cases(matrix: WeightMatrix, result: Result) -> tuple[_Case, ...]:
         ("decode", "Decode", 1, 1, alone),
         (f"decode × {count(sequences)}", batch, sequences, sequences, "one for each sequence"),
     ):
-        rows = matrix_rows(matrix, tokens, sampled, result.scenario.fidelity)
+        rows = matrix_rows(matrix, tokens, sampled, result.fidelity)
         if matrix.experts:
             goes = "1 token goes to" if tokens == 1 else f"{count(tokens)} tokens spread over"
             why = f"{goes} {rows_text(experts_hit(matrix, tokens))} of {count(matrix.experts)} experts"
         elif matrix.samples_only and tokens > sampled:
-            ideal = result.scenario.fidelity == IDEAL
-            why = "the last token only" if ideal else f"{why}; engines need the last only"
+            why = (
+                "the last token only"
+                if result.fidelity.samples_logits
+                else f"{why}; engines need the last only"
+            )
         found.append(_Case(name, title, tokens, rows, f"{rows_words(rows)}: {why}"))
     return tuple(found)
 
@@ -337,7 +340,7 @@ class _Page:
             ("Bytes", size(cost.bytes), "text"),
             ("FLOPs per byte", significant(cost.intensity_flops_per_byte), code),
             ("Time", duration(cost.time_s), "text"),
-            ("Limited by", limit_words(cost) if self.is_wide else cost.bound, code),
+            ("Limited by", limit_words(cost) if self.is_wide else cost.bound.short, code),
         )
         top, room = card.y + 12 * s, card.h - 24 * s
         pitch = min(room / len(rows), 38 * s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pdviz.costmodel.roofline import PassCost
+from pdviz.costmodel.fidelities import PassCost
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.lettering import Lettering
@@ -62,7 +62,7 @@ def small_case(result: Result) -> SmallCase:
     """The attention output of ``result``'s model, or what comes nearest to it."""
     matrices = weight_matrices(result.architecture)
     matrix = matrices[default_matrix(matrices)]
-    fidelity = result.scenario.fidelity
+    fidelity = result.fidelity
     prefill_rows = matrix_rows(matrix, result.prefill.tokens, 1, fidelity)
     decode_rows = matrix_rows(matrix, result.streams, result.streams, fidelity)
     return SmallCase(

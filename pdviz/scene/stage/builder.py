@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.request import RequestCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.evaluation import Result
@@ -109,7 +108,7 @@ class StageBuilder:
 
     def ghosts(self, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
         """The same passes at the speed of light, from where each starts; none where that is what is shown."""
-        if self.result.scenario.fidelity == IDEAL:
+        if self.result.fidelity.is_floor:
             return ()
         ideal, found = self.result.speed_of_light, []
         for block in blocks:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pdviz.costmodel.passes import IDEAL
 from pdviz.costmodel.request import RequestCost
 from pdviz.evaluation import Result
 from pdviz.scene.marks.parts import Hover
@@ -41,11 +40,12 @@ def hover(result: Result, index: int) -> Hover:
         ("FLOPs", si(cost.flops, "FLOP")),
         ("bytes", size(cost.bytes)),
         ("intensity", f"{significant(cost.intensity_flops_per_byte)} FLOPs per byte"),
-        ("limited by", "compute" if cost.bound == "compute" else "memory bandwidth"),
+        ("limited by", cost.bound.words),
         ("compute", f"{percent(cost.compute_utilisation)} of peak, {duration(cost.compute_s)} of work"),
         ("bandwidth", f"{percent(cost.bandwidth_utilisation)} of peak, {duration(cost.bandwidth_s)} of work"),
+        *((bound.short, f"{duration(seconds)} of {bound.work}") for bound, seconds in cost.times[2:]),
     ]
-    if result.scenario.fidelity != IDEAL:
+    if not result.fidelity.is_floor:
         ideal_s = result.speed_of_light.pass_cost(index).time_s
         share = f"{percent(ideal_s / cost.time_s)} of this" if ideal_s <= cost.time_s else "no less"
         rows.append(("speed of light", f"{duration(ideal_s)}, {share}"))

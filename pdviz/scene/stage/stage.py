@@ -8,7 +8,6 @@ band for each segment of the train, so the cost does not grow with the tokens.
 
 from __future__ import annotations
 
-from pdviz.costmodel.passes import IDEAL
 from pdviz.evaluation import Result
 from pdviz.scene.marks.axis import TimeAxis, Window, ticks
 from pdviz.scene.marks.geometry import Box
@@ -81,5 +80,5 @@ def build_stage(
         levels=builder.levels(),
         ticks=tick_texts(ticks(window, int(layout.plot.w / (96 * scale))), axis, layout, scale, measure),
         is_marked=not result.memory.fits,
-        is_ideal=result.scenario.fidelity == IDEAL,
+        is_ideal=result.fidelity.is_floor,
     )

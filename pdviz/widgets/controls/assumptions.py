@@ -108,7 +108,7 @@ class Assumptions(QFrame):
             chip.show_on(key == s.fidelity)
         for name, edit in self.edits.items():
             value = getattr(s, name)
-            if (s.fidelity == "textbook") != edit.isEnabled():
+            if result.fidelity.uses_efficiencies != edit.isEnabled():
                 edit.setEnabled(not edit.isEnabled())
                 edit.accept()
             shown = value if edit.isEnabled() else 1.0

@@ -6,7 +6,8 @@ from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
-from pdviz.costmodel.roofline import Machine, PassCost
+from pdviz.costmodel.fidelities import PassCost
+from pdviz.costmodel.roofline import Machine
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.units import percent, si, significant

@@ -128,15 +128,7 @@ class TopBar(QWidget):
     def show_result(self, result: Result, can_undo: bool, can_redo: bool) -> None:
         self.undo.setEnabled(can_undo)
         self.redo.setEnabled(can_redo)
-        s, machine = result.scenario, result.machine
-        if s.fidelity == "ideal":
-            long = short = "Speed of light: no engine beats it"
-        else:
-            of_peak = f"{machine.compute_efficiency * 100:.3g} %"
-            of_bandwidth = f"{machine.bandwidth_efficiency * 100:.3g} %"
-            long = f"Textbook: kernels reach {of_peak} of peak, {of_bandwidth} of bandwidth"
-            short = f"Textbook {of_peak}, {of_bandwidth}"
-        self.assumptions.show_words(long, short)
+        self.assumptions.show_words(*result.fidelity.labels(result.machine))
         words = scenario_words(result)
         if words != self._words:
             self._words = words
