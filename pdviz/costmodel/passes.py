@@ -12,7 +12,7 @@ from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.fidelities import TEXTBOOK, Fidelity, PassCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.stored import StoredBytes
-from pdviz.costmodel.terms import Role, Slice, Slices, Terms, Tokens, least, new_tokens
+from pdviz.costmodel.terms import Role, Slice, Slices, Terms, Tokens, least, new_tokens, pair_flops
 
 STATE_BYTES = 2.0
 """Bytes of an element of a recurrent state: engines keep it at 16 bit, however keys and values are cached."""
@@ -229,7 +229,7 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         sums: dict[int | None, float] = {}
         for n, a in self.architecture.attentions():
             if a.kind != "recurrent":
-                each = n * 2.0 * a.query_heads * (a.head_dim + a.value_head_dim)
+                each = n * pair_flops(a.query_heads, a.head_dim, a.value_head_dim)
                 sums[a.window_tokens] = sums.get(a.window_tokens, 0.0) + each
         return tuple(sums.items())
 

@@ -186,6 +186,11 @@ def distinct_experts(total: Tokens, active: Tokens, tokens: Tokens) -> Tokens:
     return total * (1 - (1 - active / total) ** tokens)
 
 
+def pair_flops(heads: Tokens, key_width: Tokens, value_width: Tokens) -> Tokens:
+    """FLOPs of one attention pair in one layer: a score and a weighted value for each query head."""
+    return 2.0 * heads * (key_width + value_width)
+
+
 def _kept(tokens: Tokens, window: Tokens | None) -> Tokens:
     return tokens if window is None else least(tokens, window)
 

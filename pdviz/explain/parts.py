@@ -65,11 +65,6 @@ def kv_token_bytes(result: Result, group: Group) -> float:
     return element * sum(n * a.cache_elements for n, a in group.layers)
 
 
-def pair_flops(group: Group) -> float:
-    """FLOPs of one attention pair over the layers of a group."""
-    return sum(n * 2.0 * a.query_heads * (a.head_dim + a.value_head_dim) for n, a in group.layers)
-
-
 def rate_of(terms: tuple[Term, ...]) -> str:
     """A rate in an expression: the product of its terms."""
     names = " * ".join(term.name for term in terms)

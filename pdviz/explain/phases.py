@@ -83,15 +83,9 @@ def _tokens(work: PassWorkings, phase: str) -> _Said:
 
 def _flops(work: PassWorkings, phase: str) -> _Said:
     main, *steps = work.flops()
-    if work.is_ideal:
-        summary = (
-            "Two FLOPs for each matrix element that a new token meets, logits where a token is drawn, "
-            "and attention over all that it sees."
-        )
-    else:
-        summary = "Two FLOPs for each parameter that a new token meets, and attention over all that it sees."
     inputs = ("active_parameters", f"{phase}.tokens")
     value = units.si(work.cost.flops, "FLOP")
+    summary = work.result.fidelity.flops_words
     return _Said(value, summary, main, tuple(steps), (sources.TWO_FLOPS,), inputs)
 
 
@@ -107,24 +101,28 @@ def _bytes(work: PassWorkings, phase: str) -> _Said:
 
 
 def _time(work: PassWorkings, phase: str) -> _Said:
-    steps: tuple[Working | str, ...] = (limit_words(work), *work.two_times(), work.flops()[0], *moved(work))
-    summary = "The longer of its arithmetic and its memory traffic; the shorter hides behind it."
+    steps: tuple[Working | str, ...] = (limit_words(work), *work.times(), work.flops()[0], *moved(work))
+    summary = work.result.fidelity.time_words
     value = units.duration(work.cost.time_s)
     return _Said(value, summary, work.time(), steps, time_sources(work.result), time_inputs(phase))
 
 
 def _bound(work: PassWorkings, phase: str) -> _Said:
     cost = work.cost
-    compute, memory = work.two_times()
-    ratio = cost.compute_s / cost.bandwidth_s
-    main = Working("ratio", "ratio", f"{compute.name} / {memory.name}", (compute.term, memory.term), ratio)
-    limit = cost.bound.work
-    at = "at least 1" if cost.bound is COMPUTE else "below 1"
+    longest = work.limit()
+    others = [time for time in work.times() if time.name != longest.name]
+    second = max(others, key=lambda time: time.value)
+    compute = next((time for time in work.times() if time.name.startswith("t_c")), longest)
+    one, other = (compute, second if compute is longest or compute == longest else longest)
+    ratio = one.value / other.value
+    main = Working("ratio", "ratio", f"{one.name} / {other.name}", (one.term, other.term), ratio)
+    at = "at least 1" if ratio >= 1 else "below 1"
     return _Said(
         cost.bound.label,
-        f"Whichever takes longer is the limit. Compute time over memory time is {at}: {limit} is the limit.",
+        f"Whichever takes longer is the limit. {one.symbol[:1].upper()}{one.symbol[1:]} over {other.symbol} "
+        f"is {at}: {cost.bound.work} is the limit.",
         main,
-        (compute, memory, work.flops()[0], work.bytes()[0]),
+        (*work.times(), work.flops()[0], work.bytes()[0]),
         time_sources(work.result),
         (f"{phase}.flops", f"{phase}.bytes", "ridge", "achievable_ridge", "crossover"),
         NO_NUMBER,
@@ -170,7 +168,7 @@ def _utilisation(is_compute: bool, work: PassWorkings, phase: str) -> _Said:
     main = Working("u", "utilisation", expression, (amount.term, time.term, limit), share, "%")
     ceiling = compute_terms(result) if is_compute else bandwidth_terms(result)
     steps: tuple[Working | str, ...] = (amount, time)
-    if cost.bound == (COMPUTE if is_compute else BANDWIDTH) and len(ceiling) == 2:
+    if cost.bound is (COMPUTE if is_compute else BANDWIDTH) and len(ceiling) == 2:
         reached = quantity(ceiling[0].value, "%")
         steps = (f"This is its limit, so it reaches all that kernels reach: {reached}.", *steps)
     said, inputs = _rate_sources(is_compute, work, phase)

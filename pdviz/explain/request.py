@@ -34,11 +34,11 @@ def time_sources(result: Result) -> tuple[str, ...]:
 
 def limit_words(work: PassWorkings) -> str:
     """Both times of a pass, and which is the longer."""
-    compute, memory = work.two_times()
-    return (
-        f"Arithmetic takes {quantity(compute.value, 's')}, memory traffic {quantity(memory.value, 's')}: "
-        f"limited by {work.cost.bound.words}."
+    taken = ", ".join(
+        f"{bound.work} {quantity(seconds, 's')}" for bound, seconds in work.cost.times if seconds
     )
+    first, rest = taken.split(" ", 1)
+    return f"{first.capitalize()} takes {rest}: limited by {work.cost.bound.words}."
 
 
 def ttft(result: Result) -> Explanation:
@@ -158,8 +158,8 @@ def _growth_words(segments: tuple[Segment, ...]) -> str:
 
 def _pass_time(work: PassWorkings, step: int) -> Working:
     """The longer of a decode pass's two times, each already worked out."""
-    compute, memory = work.two_times()
-    longer = compute if work.cost.bound is COMPUTE else memory
+    limit = work.limit()
+    longer = limit if limit.value == work.cost.time_s else work.time()
     return msgspec.structs.replace(
         longer, name=f"t_{step}", symbol=f"t_{step:,}",
         meaning=f"pass {step:,}, limited by {work.cost.bound.words}",

@@ -65,11 +65,11 @@ def test_that_the_context_of_nobody_is_no_context() -> None:
 def test_that_the_largest_batch_is_the_same_before_the_first_other_comes(theirs: int | None) -> None:
     model = textbook(llama_8b())
     request = {"prompt_tokens": 512, "output_tokens": 128, "others_context_tokens": theirs}
-    alone, two = (request_memory(model, 85e9, others=others, **request) for others in (0, 1))
+    alone, two = (memory_of(model, 85e9, others=others, **request) for others in (0, 1))
     assert alone.largest_batch == two.largest_batch
     assert alone.free_sequences == two.free_sequences + 1
-    assert request_memory(model, 85e9, others=alone.largest_batch - 1, **request).fits
-    assert not request_memory(model, 85e9, others=alone.largest_batch, **request).fits
+    assert memory_of(model, 85e9, others=alone.largest_batch - 1, **request).fits
+    assert not memory_of(model, 85e9, others=alone.largest_batch, **request).fits
 
 
 def test_that_a_latent_fills_the_memory_of_all_accelerators() -> None:

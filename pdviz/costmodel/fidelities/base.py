@@ -87,6 +87,9 @@ class Fidelity:
     """What it is, in the few words of a list of choices."""
     counted: tuple[str, ...] = ()
     """What is counted, in sentences."""
+    met = ("P", "parameter", "what a token meets, a multiply and an add each")
+    """Symbol, unit and meaning of what is multiplied for each token."""
+    time_words = "The longer of its arithmetic and its memory traffic; the shorter hides behind it."
     flops_words = ""
     """What its FLOPs are, in a sentence."""
     shares_words = ""

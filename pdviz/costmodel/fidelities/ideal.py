@@ -26,6 +26,7 @@ class Ideal(Fidelity):
         "Counted: exact operations, logits for the positions that are sampled only; weights without the "
         "embedding table, KV cache read and written.",
     )
+    met = ("P_m", "weight", "elements of the matrices that a token meets, embedding and head apart")
     flops_words = (
         "Two FLOPs for each matrix element that a new token meets, logits where a token is drawn, "
         "and attention over all that it sees."
