@@ -24,6 +24,7 @@ from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.weights import is_quantised
 from pdviz.remarks import fewest, notes_of, warnings_of
 from pdviz.scenario import Scenario
+from pdviz.units import Quantity
 
 
 class Result(msgspec.Struct, frozen=True, dict=True):
@@ -44,6 +45,18 @@ class Result(msgspec.Struct, frozen=True, dict=True):
     half_speed_context_tokens: float | None
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+
+    @property
+    def ttft(self) -> Quantity:
+        return self.request.ttft
+
+    @property
+    def itl(self) -> Quantity | None:
+        return self.request.itl
+
+    @property
+    def e2e(self) -> Quantity:
+        return self.request.e2e
 
     @property
     def ttft_s(self) -> float:
@@ -98,6 +111,14 @@ class Result(msgspec.Struct, frozen=True, dict=True):
     def tokens_per_s_stream(self) -> float | None:
         """Streaming speed that one user sees: 1 / ITL."""
         return 1 / self.request.itl_s if self.request.itl_s else None
+
+    def speed(self, streams: int = 1) -> Quantity | None:
+        """Streaming speed of so many of the streams together, with its band."""
+        itl = self.request.itl
+        if itl is None:
+            return None
+        low, high = itl.low or itl.value, itl.high or itl.value
+        return Quantity(streams / itl.value, streams / high, streams / low, "tok/s")
 
     @property
     def tokens_per_s_total(self) -> float | None:

@@ -11,7 +11,7 @@ from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.terms import Role, Term
 from pdviz.costmodel.weights import is_converted
 from pdviz.scenario import Scenario
-from pdviz.units import duration, plural, size
+from pdviz.units import plural, size, written
 
 
 def fewest(scenario: Scenario, model: ModelCost, accelerator: Accelerator) -> int | None:
@@ -163,9 +163,7 @@ def _copied_step_s(
     more = model.fidelity.cost(machine, (*last.terms, copies), last.tokens)
     if more.time_s <= last.time_s * 1.005:
         return ""
-    return (
-        f" (read by each, it makes the last decode pass {duration(more.time_s)}, not {duration(last.time_s)})"
-    )
+    return f" (read by each, it makes the last decode pass {written(more.time)}, not {written(last.time)})"
 
 
 def _conversion_notes(scenario: Scenario, model: ModelCost, accelerator: Accelerator, math: str) -> list[str]:

@@ -111,12 +111,22 @@ def _values(thing: object, names: Row) -> Json:
 def _pass_json(cost: PassCost | None) -> Json | None:
     if cost is None:
         return None
-    band = ("low_s", "high_s") if cost.has_band else ()
+    band = ("low_s", "high_s") if cost.time.has_band else ()
     return {
         **_values(cost, (*_PASS, *band, "intensity_flops_per_byte")),
         **{f"{bound}_s": seconds for bound, seconds in cost.times[2:]},
         "bound": str(cost.bound),
     }
+
+
+def _bands(result: Result) -> Json:
+    """Low and high of the times, where the fidelity states a band."""
+    named = {"ttft": result.ttft, "itl": result.itl, "e2e": result.e2e}
+    found: Json = {}
+    for name, one in named.items():
+        if one is not None and one.has_band:
+            found |= {f"{name}_low_s": one.low, f"{name}_high_s": one.high}
+    return found
 
 
 def estimate_json(result: Result) -> Json:
@@ -128,6 +138,7 @@ def estimate_json(result: Result) -> Json:
         "scenario": to_keys(result.scenario),
         "fidelity": result.scenario.fidelity,
         **_values(result, _FIGURES),
+        **_bands(result),
         "ridge_flops_per_byte": result.machine.ridge_flops_per_byte,
         **_values(result, ("crossover_prompt_tokens", "half_speed_context_tokens")),
         "prefill": _pass_json(result.prefill),
@@ -167,9 +178,9 @@ def estimate_text(result: Result) -> str:
 
 
 def _headline_lines(result: Result) -> list[str]:
-    ttft, e2e = units.duration(result.ttft_s), units.duration(result.e2e_s)
+    ttft, e2e = units.written(result.ttft), units.written(result.e2e)
     rows = [("Time to first token", ttft, bound_text(result.prefill))]
-    itl, first, last = result.itl_s, result.decode, result.decode_last
+    itl, first, last = result.itl, result.decode, result.decode_last
     speed, total = result.tokens_per_s_stream, result.tokens_per_s_total
     if itl is None or first is None or last is None or speed is None or total is None:
         rows.append(("Inter-token latency", "-", "one token is asked for, nothing is decoded"))
@@ -178,7 +189,7 @@ def _headline_lines(result: Result) -> list[str]:
     bound = bound_text(first)
     if last.bound != first.bound:
         bound += f", in the end by {last.bound.words}"
-    rows.append(("Inter-token latency (mean)", units.duration(itl), bound))
+    rows.append(("Inter-token latency (mean)", units.written(itl), bound))
     rows.append(("End to end", e2e, f"{units.percent(result.decode_share)} of it decoding"))
     alone = "of one stream"
     if result.streams > 1:
@@ -190,13 +201,9 @@ def _headline_lines(result: Result) -> list[str]:
 def _pass_lines(result: Result) -> list[str]:
     names = ("Prefill", "First decode", "Last decode")
     costs = [c for c in (result.prefill, result.decode, result.decode_last) if c is not None]
-    bands: list[Row] = []
-    if any(c.has_band for c in costs):
-        bands = [("Between", *(f"{units.duration(c.low_s)} and {units.duration(c.high_s)}" for c in costs))]
     rows: list[Row] = [
         ("", *names[: len(costs)]),
-        ("Time", *(units.duration(c.time_s) for c in costs)),
-        *bands,
+        ("Time", *(units.written(c.time) for c in costs)),
         ("Limited by", *(c.bound.value for c in costs)),
         ("New tokens", *(units.count(c.tokens) for c in costs)),
         ("Arithmetic", *(units.si(c.flops, "FLOP") for c in costs)),

@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 import re
 
+import msgspec
+
 from pdviz.errors import InputError
 
 LONGEST_COUNT = 60  # characters
@@ -70,6 +72,35 @@ def duration(seconds: float, digits: int = 3) -> str:
         return f"{whole // 60} min {whole % 60:02d} s"
     minutes = round(seconds / 60)
     return f"{minutes // 60:,} h {minutes % 60:02d} min"
+
+
+class Quantity(msgspec.Struct, frozen=True):
+    """A figure, with the band in which the truth lies where one is stated. ``unit`` "s" or "tok/s"."""
+
+    value: float
+    low: float | None = None
+    high: float | None = None
+    unit: str = "s"
+
+    @property
+    def has_band(self) -> bool:
+        return self.low is not None and self.high is not None and self.low < self.high
+
+
+def written(quantity: Quantity) -> str:
+    """A figure as every place writes it, its band behind it.
+
+    >>> written(Quantity(0.0152438)), written(Quantity(0.0152438, 0.0137, 0.0181))
+    ('15.2 ms', '15.2 ms (13.7 ms to 18.1 ms)')
+    >>> written(Quantity(155.7, 140.0, 170.0, "tok/s"))
+    '156 tok/s (140 to 170)'
+    """
+    low, high, unit = quantity.low, quantity.high, quantity.unit
+    plain = duration if unit == "s" else significant
+    text = plain(quantity.value) if unit == "s" else f"{plain(quantity.value)} {unit}"
+    if low is None or high is None or not quantity.has_band:
+        return text
+    return f"{text} ({plain(low)} to {plain(high)})"
 
 
 def size(count_bytes: float, digits: int = 3) -> str:

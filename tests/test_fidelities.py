@@ -124,3 +124,16 @@ def test_that_the_pieces_of_terms_are_the_whole(toy: Toy) -> None:
     result = result_of()
     weights = sum(t.bytes for t in result.prefill.terms if t.role.is_weights)
     assert weights == result.model.weights_read_bytes(512)
+
+
+def test_that_bands_are_written_wherever_an_estimate_is(toy: Toy) -> None:
+    result = result_of(others=3)
+    for figure in headline_figures(result)[:3]:
+        assert " to " in figure.value, figure
+    assert explain(result, "ttft").value == headline_figures(result)[0].value
+    assert explain(result, "tokens_per_s").value == headline_figures(result)[4].value
+    assert estimate_json(result)["itl_low_s"] == pytest.approx(0.9 * (result.itl_s or 0))
+    assert estimate_text(result).count(" to ") >= 6
+    plain = evaluate(Scenario())
+    assert "ttft_low_s" not in estimate_json(plain)
+    assert " to " not in headline_figures(plain)[0].value

@@ -11,6 +11,7 @@ from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.terms import Slice, Slices
 from pdviz.costmodel.train import Train, build_train
+from pdviz.units import Quantity
 
 CROSSOVER_LIMIT_TOKENS = 2**34
 MOST_ACCELERATORS = 1024
@@ -82,6 +83,25 @@ class RequestCost(msgspec.Struct, frozen=True):
     @property
     def passes(self) -> int:
         return 1 + self.train.steps
+
+    @property
+    def ttft(self) -> Quantity:
+        """Time to first token with its band."""
+        return self.prefill.time
+
+    @property
+    def itl(self) -> Quantity | None:
+        """Mean inter-token latency with its band; None where one token is asked for."""
+        if self.itl_s is None:
+            return None
+        low_s, high_s = self.train.total_band_s
+        return Quantity(self.itl_s, low_s / self.train.steps, high_s / self.train.steps)
+
+    @property
+    def e2e(self) -> Quantity:
+        """End to end with its band."""
+        low_s, high_s = self.train.total_band_s
+        return Quantity(self.e2e_s, self.prefill.low_s + low_s, self.prefill.high_s + high_s)
 
     @property
     def ttft_s(self) -> float:

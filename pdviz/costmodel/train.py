@@ -67,6 +67,8 @@ class Train(msgspec.Struct, frozen=True):
     @property
     def total_band_s(self) -> tuple[float, float]:
         """Between which times the whole train lies."""
+        if all(s.begins.low_s == s.begins.time_s == s.begins.high_s for s in self.segments):
+            return self.total_s, self.total_s
         low_s = sum(s.count * (s.begins.low_s + s.ends.low_s) / 2 for s in self.segments)
         high_s = sum(s.count * (s.begins.high_s + s.ends.high_s) / 2 for s in self.segments)
         return low_s, high_s

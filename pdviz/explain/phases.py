@@ -103,7 +103,7 @@ def _bytes(work: PassWorkings, phase: str) -> _Said:
 def _time(work: PassWorkings, phase: str) -> _Said:
     steps: tuple[Working | str, ...] = (limit_words(work), *work.times(), work.flops()[0], *moved(work))
     summary = work.result.fidelity.time_words
-    value = units.duration(work.cost.time_s)
+    value = units.written(work.cost.time)
     return _Said(value, summary, work.time(), steps, time_sources(work.result), time_inputs(phase))
 
 

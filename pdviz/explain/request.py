@@ -46,7 +46,7 @@ def ttft(result: Result) -> Explanation:
     return explanation(
         "ttft",
         "Time to first token",
-        units.duration(result.ttft_s),
+        units.written(result.ttft),
         "One pass over the prompt takes the longer of its arithmetic and its memory traffic, and makes "
         "the first token.",
         work.time("TTFT"),
@@ -90,7 +90,7 @@ def _steps_term(result: Result) -> Working:
 
 
 def itl(result: Result) -> Explanation:
-    if result.itl_s is None:
+    if result.itl is None or result.itl_s is None:
         return no_decode(result, "itl", "Inter-token latency")
     train = result.request.train
     segments = train.segments
@@ -134,7 +134,7 @@ def itl(result: Result) -> Explanation:
     return explanation(
         "itl",
         "Inter-token latency",
-        units.duration(result.itl_s),
+        units.written(result.itl),
         "The mean time of a decode pass, each of which writes one token for every sequence.",
         main,
         steps=lines,
@@ -180,7 +180,7 @@ def e2e(result: Result) -> Explanation:
     return explanation(
         "e2e",
         "End to end",
-        units.duration(result.e2e_s),
+        units.written(result.e2e),
         summary,
         main,
         steps=steps,
@@ -218,7 +218,8 @@ def tokens_per_s(result: Result, *, total: bool = False) -> Explanation:
     key = "tokens_per_s_total" if total else "tokens_per_s"
     title = "Streaming speed of all streams" if total else "Streaming speed"
     speed = result.tokens_per_s_total if total else result.tokens_per_s_stream
-    if speed is None or result.itl_s is None:
+    figure = result.speed(result.streams if total else 1)
+    if speed is None or figure is None or result.itl_s is None:
         return no_decode(result, key, title)
     gap = Term("ITL", "ITL", result.itl_s, "s", "the mean decode pass")
     streams = Term("S", "S", result.streams, "token", "a token for each sequence that decodes in the pass")
@@ -234,7 +235,7 @@ def tokens_per_s(result: Result, *, total: bool = False) -> Explanation:
     return explanation(
         key,
         title,
-        f"{units.significant(speed)} tok/s",
+        units.written(figure),
         "A decode pass writes one token for every sequence that shares it."
         if total
         else "One token for each decode pass: what one user sees.",

@@ -23,6 +23,7 @@ from pdviz.costmodel.terms import (
     total_bytes,
     total_flops,
 )
+from pdviz.units import Quantity
 
 if TYPE_CHECKING:
     from pdviz.costmodel.passes import ModelCost
@@ -51,8 +52,9 @@ class PassCost(msgspec.Struct, frozen=True):
     bandwidth_utilisation: float
 
     @property
-    def has_band(self) -> bool:
-        return self.low_s < self.high_s
+    def time(self) -> Quantity:
+        """Its time with its band."""
+        return Quantity(self.time_s, self.low_s, self.high_s)
 
     def limit_s(self, bound: Bound) -> float:
         """Seconds that ``bound`` asks for; 0 where the fidelity does not count it."""

@@ -4,40 +4,38 @@ from __future__ import annotations
 
 from pdviz.evaluation import Result
 from pdviz.scene.marks.figures import Figure
-from pdviz.units import count, duration, percent, plural, significant
+from pdviz.units import count, percent, plural, written
 
 
 def headline_figures(result: Result) -> tuple[Figure, ...]:
     """TTFT, ITL, end to end, share of time decoding, streaming speed."""
     prefill, decode = result.prefill, result.decode
     steps = result.request.train.steps
+    speed, total = result.speed(), result.speed(result.streams)
     ttft = Figure(
         "Time to first token",
-        duration(result.ttft_s),
+        written(result.ttft),
         f"{prefill.bound}-bound prefill",
         prefill.bound,
         f"{prefill.bound}-bound",
     )
-    if decode is None or result.itl_s is None:
+    if decode is None or result.itl is None or speed is None or total is None:
         alone = "one token asked for: no decode pass"
         return (
             ttft,
             Figure("Inter-token latency", "–", alone),
-            Figure("End to end", duration(result.e2e_s), "the prefill pass alone"),
+            Figure("End to end", written(result.e2e), "the prefill pass alone"),
             Figure("Time spent decoding", "0 %", "of this request"),
             Figure("Streaming speed", "–", alone),
         )
     last = result.decode_last or decode
     bound = decode.bound if last.bound == decode.bound else None
     words = f"{decode.bound}-bound decode" if bound else f"{decode.bound}-bound, later {last.bound}-bound"
-    speed, total = result.tokens_per_s_stream or 0.0, result.tokens_per_s_total or 0.0
     streams = plural(result.streams, "stream")
     return (
         ttft,
-        Figure("Inter-token latency", duration(result.itl_s), words, bound, words.removesuffix(" decode")),
-        Figure("End to end", duration(result.e2e_s), f"TTFT + {count(steps)} × ITL"),
+        Figure("Inter-token latency", written(result.itl), words, bound, words.removesuffix(" decode")),
+        Figure("End to end", written(result.e2e), f"TTFT + {count(steps)} × ITL"),
         Figure("Time spent decoding", percent(result.decode_share), "of this request"),
-        Figure(
-            "Streaming speed", f"{significant(speed)} tok/s", f"{significant(total)} tok/s over {streams}"
-        ),
+        Figure("Streaming speed", written(speed), f"{written(total)} over {streams}"),
     )

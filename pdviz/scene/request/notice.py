@@ -14,7 +14,7 @@ from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.costmodel.request import cost_request
 from pdviz.costmodel.terms import Role, Slice, distinct_experts, sequence_bytes, total_flops
 from pdviz.evaluation import Result
-from pdviz.units import count, duration, percent, plural, significant, size
+from pdviz.units import count, duration, percent, plural, significant, size, written
 
 MOST = 2
 ATTENTION_SHARE = 0.15  # of prefill's FLOPs, from which on it is worth a word
@@ -70,7 +70,7 @@ def _one_token(r: Result) -> Notice | None:
         "one_token",
         "One token is asked for, and prefill makes it.",
         "There is no decode pass, hence no latency between tokens: "
-        f"the answer is there after {duration(r.ttft_s)}.",
+        f"the answer is there after {written(r.ttft)}.",
         ttft=r.ttft_s,
     )
 
@@ -83,9 +83,9 @@ def _cached(r: Result) -> Notice | None:
     new = r.prefill.tokens
     saves = without - r.ttft_s > SAVED * without
     times = (
-        f"TTFT is {duration(r.ttft_s)} instead of {duration(without)}."
+        f"TTFT is {written(r.ttft)} instead of {duration(without)}."
         if saves
-        else f"It saves little here: TTFT is {duration(r.ttft_s)}, without it {duration(without)}."
+        else f"It saves little here: TTFT is {written(r.ttft)}, without it {duration(without)}."
     )
     return _notice(
         "cached",
@@ -106,8 +106,8 @@ def _short_prompt(r: Result) -> Notice | None:
     reads = "one weight read" if kv < LIKE * cost.bytes else "one read of weights and KV cache"
     alike = first is not None and abs(cost.time_s - first.time_s) <= LIKE * first.time_s
     what = plural(new, "new token" if r.scenario.cached_tokens else "token")
-    times = f"TTFT is {duration(cost.time_s)}"
-    times += f", a decode pass takes {duration(first.time_s)}. " if first is not None else ". "
+    times = f"TTFT is {written(cost.time)}"
+    times += f", a decode pass takes {written(first.time)}. " if first is not None else ". "
     turns = r.crossover_prompt_tokens
     turn = (
         f"Prefill turns compute-bound at {plural(turns, 'prompt token')}."
@@ -259,7 +259,7 @@ def _share(r: Result) -> Notice | None:
         return _notice(
             "prefill_share",
             f"Prefill is {percent(1 - share)} of this request.",
-            f"The first token takes {duration(r.ttft_s)}, {later} {take}.",
+            f"The first token takes {written(r.ttft)}, {later} {take}.",
             share=1 - share,
             ttft=r.ttft_s,
             itl=itl,

@@ -12,7 +12,7 @@ from pdviz.costmodel.roofline import Machine
 from pdviz.scene.marks.figures import Figure
 from pdviz.scene.roofline.curves import DECODE, PREFILL, GrowthPath, PassDot, PinnedRoof, Roofline
 from pdviz.scene.roofline.goal import BatchGoal
-from pdviz.units import count, duration, percent, plural, si, significant, size
+from pdviz.units import count, percent, plural, si, significant, size, written
 
 NOW, RIDGE, REACH, PIN = "now", "ridge", "reach", "pin:"
 
@@ -267,8 +267,8 @@ def _explain_pin(roofline: Roofline, pin: PinnedRoof) -> ChartNote:
             f"{significant(ratio, 2)} × as long" if ratio >= 1 else f"{significant(1 / ratio, 2)} × as fast"
         )
         name = "Prefill" if dot.phase == PREFILL else "A decode pass"
-        here = duration(dot.cost.time_s)
-        advice.append((name, f"takes {duration(there.time_s)} there and {here} here: {change}."))
+        here = written(dot.cost.time)
+        advice.append((name, f"takes {written(there.time)} there and {here} here: {change}."))
     advice.append(("The same passes", "have the same FLOPs per byte on both: only the roof differs."))
     return ChartNote(pin.name, "pinned for comparison", None, tuple(rows), (), tuple(advice))
 

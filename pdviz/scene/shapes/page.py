@@ -43,7 +43,7 @@ from pdviz.scene.marks.slab import (
 )
 from pdviz.scene.shapes.column import MatrixColumn, build_column
 from pdviz.scene.shapes.intensity import IntensityBar, build_intensity_bar
-from pdviz.units import binary_size, count, duration, si, significant, size
+from pdviz.units import binary_size, count, duration, si, significant, size, written
 
 __all__ = [
     "Shapes",
@@ -339,7 +339,7 @@ class _Page:
             ("FLOPs", si(cost.flops, "FLOP"), "text"),
             ("Bytes", size(cost.bytes), "text"),
             ("FLOPs per byte", significant(cost.intensity_flops_per_byte), code),
-            ("Time", duration(cost.time_s), "text"),
+            ("Time", written(cost.time), "text"),
             ("Limited by", limit_words(cost) if self.is_wide else cost.bound.short, code),
         )
         top, room = card.y + 12 * s, card.h - 24 * s
@@ -397,6 +397,6 @@ def _spoken(matrix: WeightMatrix, rows: list[ShapesRow]) -> str:
         intensity = significant(row.cost.intensity_flops_per_byte)
         parts.append(
             f"{row.title}, {rows_words(row.rows)}: {intensity} FLOPs per byte, "
-            f"{duration(row.cost.time_s)}, limited by {limit_words(row.cost)}"
+            f"{written(row.cost.time)}, limited by {limit_words(row.cost)}"
         )
     return ". ".join(parts)

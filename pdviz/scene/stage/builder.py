@@ -11,7 +11,7 @@ from pdviz.scene.marks.axis import Tick, TimeAxis
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Dimension, MeasureText, Text
 from pdviz.scene.stage.parts import Block, Lane, StageLayout
-from pdviz.units import count, duration, plural
+from pdviz.units import count, plural, written
 
 LEAST_BLOCK_PX = 3.0
 LEAST_GHOST_PX, DECODE_GHOST_PX = 12.0, 60.0
@@ -183,7 +183,7 @@ class StageBuilder:
     def measure_ttft(self) -> None:
         """TTFT over the prefill block."""
         if self.sees_prefill:
-            label = f"TTFT {duration(self.request.ttft_s)}"
+            label = f"TTFT {written(self.request.ttft)}"
             row = self.layout.measures
             self._dimension(
                 0.0, self.request.ttft_s, row.y + row.h / 2, self.prefill.y, label, self.layout.plot
@@ -191,10 +191,10 @@ class StageBuilder:
 
     def measure_itl(self) -> None:
         """The mean inter-token latency, to scale, from the start of a step that is in view."""
-        itl = self.request.itl_s
-        if itl is None or not self.sees_train:
+        figure = self.request.itl
+        if figure is None or not self.sees_train:
             return
-        label = f"ITL {duration(itl)}"
+        itl, label = figure.value, f"ITL {written(figure)}"
         y = self.train.y - 14 * self.scale
         if y - self.line_height(13) / 2 < self.layout.plot.y - 2 * self.scale:
             return  # no room above a low plot
@@ -213,7 +213,7 @@ class StageBuilder:
     def measure_total(self, whole: TimeAxis) -> None:
         """End to end over the strip of the whole request."""
         row = self.layout.total
-        label = f"E2E {duration(self.request.e2e_s)}"
+        label = f"E2E {written(self.request.e2e)}"
         self._dimension(0.0, self.request.e2e_s, row.y + row.h / 2, row.bottom, label, row, axis=whole)
 
     def _dimension(

@@ -6,7 +6,7 @@ from pdviz.costmodel.request import RequestCost
 from pdviz.evaluation import Result
 from pdviz.scene.marks.parts import Hover
 from pdviz.scene.stage.stage import Stage
-from pdviz.units import count, duration, percent, plural, si, significant, size
+from pdviz.units import count, duration, percent, plural, si, significant, size, written
 
 
 def pass_under(stage: Stage, request: RequestCost, x: float, y: float) -> int | None:
@@ -34,7 +34,7 @@ def hover(result: Result, index: int) -> Hover:
     title = "Prefill" if index == 0 else f"Decode pass {count(index)} of {count(steps)}"
     context = result.scenario.prompt_tokens + index
     rows = [
-        ("duration", duration(cost.time_s)),
+        ("duration", written(cost.time)),
         ("starts at", duration(result.request.pass_start_s(index))),
         ("tokens", plural(cost.tokens, "token")),
         ("FLOPs", si(cost.flops, "FLOP")),

@@ -14,7 +14,7 @@ from pdviz.scenario import BY_NAME, Scenario
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.store import ScenarioStore
-from pdviz.units import duration
+from pdviz.units import written
 from pdviz.widgets.kit.buttons import Chip
 from pdviz.widgets.kit.fields import ValueEdit, attempt
 from pdviz.widgets.kit.paint import draw_card, draw_text
@@ -145,9 +145,9 @@ class Assumptions(QFrame):
     def _lines(self) -> list[tuple[float, str, str]]:
         """(y, text, colour role) of the words below the fields."""
         s, result = self._scale, self._store.result
-        itl = f", ITL {duration(result.itl_s)}" if result.itl_s else ""
+        itl = f", ITL {written(result.itl)}" if result.itl else ""
         effect = (
-            f"With them: TTFT {duration(result.ttft_s)}{itl}; a pass is compute-bound from "
+            f"With them: TTFT {written(result.ttft)}{itl}; a pass is compute-bound from "
             f"{result.machine.achievable_ridge_flops_per_byte:,.0f} FLOPs per byte on."
         )
         found, y = [], 164 * s

@@ -9,7 +9,7 @@ from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.request.answer import Page, answer_page
-from pdviz.units import count, duration
+from pdviz.units import count, written
 from pdviz.widgets.kit.accessibility import Role
 from pdviz.widgets.kit.paint import draw_card, draw_round_box, draw_text, rect
 from pdviz.widgets.kit.palette import colour, text_width
@@ -41,7 +41,7 @@ def status_words(result: Result, shown: int) -> str:
     """How far the answer is."""
     total = result.request.passes
     if shown == 0:
-        return f"waiting for the first token, {duration(result.ttft_s)} after the prompt arrives"
+        return f"waiting for the first token, {written(result.ttft)} after the prompt arrives"
     return f"{count(shown)} of {count(total)} tokens"
 
 
