@@ -497,7 +497,7 @@ def test_that_memory_says_what_each_accelerator_keeps_and_what_more_fits() -> No
 def test_that_without_a_file_no_reader_of_files_is_loaded() -> None:
     code = (
         "import sys; from pdviz import cli; cli.main(['estimate', '--json']); "
-        "read = [m for m in sys.modules if 'gguf' in m or m in ('mmap', 'tomllib', 'tomli')]; "
+        "read = [m for m in sys.modules if 'readers.gguf' in m or m in ('mmap', 'tomllib', 'tomli')]; "
         "sys.exit(f'loaded: {read}' if read else 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

@@ -20,9 +20,8 @@ _TITLES = {
 class Kept(msgspec.Struct, frozen=True):
     """A part that a file singles out, as a rule one left in the published 16-bit format.
 
-    ``part`` is "attention", "dense", "shared", "experts", "router", "head", "embedding", or
-    "feed_forward" for whatever a layer has of the four in the middle. ``layer`` is None for every
-    layer; ``module`` None for the whole part.
+    ``part`` is "attention", "dense", "shared", "experts", "router", "head" or "embedding". ``layer`` is
+    None for every layer; ``module`` None for the whole part.
     """
 
     part: str

@@ -95,7 +95,6 @@ class Counter:
     def __init__(self, architecture: Architecture) -> None:
         self.plain = plain_bytes(architecture)
         self.stored = architecture.quantisation
-        self.gemma4 = architecture.family.startswith("gemma4")
         self.kept: tuple[Kept, ...] = ()
         if self.stored is not None:
             self.kept = (*self.stored.kept, *(self.stored.only or ()))
@@ -106,7 +105,7 @@ class Counter:
         """Which of ``count`` layers from ``first`` on a list singles out, for a module of such names."""
         chosen: set[int] = set()
         for one in listed:
-            if part not in self._parts(one) or not (one.module is None or one.module in names):
+            if part != one.part or not (one.module is None or one.module in names):
                 continue
             if one.layer is None:
                 return set(range(first, first + count))
@@ -122,12 +121,6 @@ class Counter:
         if self.stored.only is None:
             return count - len(kept)
         return len(self._chosen(self.stored.only, names, part, first, count) - kept)
-
-    def _parts(self, kept: Kept) -> tuple[str, ...]:
-        if kept.part != "feed_forward":
-            return (kept.part,)
-        # Gemma 4's experts stand beside the MLP that every token meets, not inside it.
-        return ("shared", "dense") if self.gemma4 else ("shared", "dense", "experts", "router")
 
     def is_narrow(self, matrix: Matrix, part: str, first: int, count: int) -> bool:
         """Whether any of the layers stores the matrix, or a module of it, in the quantised format."""

@@ -1,6 +1,6 @@
 """Families beyond the catalogue: counts of the models that transformers 5.24.0 builds, refusals with reasons.
 
-``further_configs.json`` holds the fields of published configurations, the parameters of the language
+The files in ``families`` hold the fields of published configurations, the parameters of the language
 model that transformers 5.24.0 builds from them (tied weights once, biases that rank experts included),
 the parameters that one token meets, and the BF16 bytes that one more token adds to the KV cache, near and
 beyond all windows.
@@ -19,10 +19,17 @@ import pytest
 from pdviz.costmodel.architecture import Architecture
 from pdviz.errors import InputError
 from pdviz.readers.hf.config import read_config
+from pdviz.readers.hf.families import FAMILIES, GGUF
+from pdviz.readers.hf.families_dense import DENSE
+from pdviz.readers.hf.families_gpt import GPT
+from pdviz.readers.hf.families_hybrid import HYBRID
+from pdviz.readers.hf.families_mixture import MIXTURE
+from pdviz.readers.hf.refused import REFUSED
 
 FURTHER: dict[str, dict[str, Any]] = {
     row["name"]: row
-    for row in json.loads((Path(__file__).parent / "further_configs.json").read_text(encoding="utf-8"))
+    for file in sorted((Path(__file__).parent / "families").glob("*.json"))
+    for row in json.loads(file.read_text(encoding="utf-8"))
 }
 FAR = 1 << 40
 LLAMA = {
@@ -49,6 +56,13 @@ def changed(name: str, **changes: Any) -> Architecture:
 def growth(found: Architecture, context: int) -> int:
     """BF16 bytes that one more token adds to the KV cache."""
     return 2 * (found.cache_elements(context + 1) - found.cache_elements(context))
+
+
+def test_that_no_name_stands_for_two_families():
+    rows = [*DENSE.items(), *GPT.items(), *MIXTURE.items(), *HYBRID.items()]
+    assert sorted(FAMILIES) == sorted(kind for name, row in rows for kind in (name, *row.also))
+    assert sorted(GGUF) == sorted(written.name for _, row in rows for written in row.gguf)
+    assert not FAMILIES.keys() & REFUSED.keys()
 
 
 @pytest.mark.parametrize("name", FURTHER)

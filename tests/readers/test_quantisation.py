@@ -191,6 +191,11 @@ def test_that_a_bad_format_is_one_sentence_that_names_the_field(config: dict[str
     assert str(caught.value).startswith("config.json: ")
 
 
+def mlp(layer: int, module: str | None = None) -> set[Kept]:
+    """Whatever a layer has of an MLP and experts."""
+    return {Kept(part, layer, module) for part in ("dense", "shared", "experts", "router")}
+
+
 @pytest.mark.parametrize(
     ("name", "kept"),
     [
@@ -203,8 +208,8 @@ def test_that_a_bad_format_is_one_sentence_that_names_the_field(config: dict[str
         ("model.layers.0.mlp.down_proj", {Kept("dense", 0, "down_proj")}),
         ("re:.*mlp\\.(gate|up|gate_up|down)_proj.*", {Kept("dense")}),
         ("re:.*shared_experts.*", {Kept("shared")}),
-        ("model.layers.7.mlp*", {Kept("feed_forward", 7)}),
-        ("model.layers.0*", {Kept("attention", 0), Kept("feed_forward", 0)}),
+        ("model.layers.7.mlp*", mlp(7)),
+        ("model.layers.0*", {Kept("attention", 0), *mlp(0)}),
         ("vision_model.model.layers.0.self_attn.q_proj", set()),
         ("model.layers.1.input_layernorm", set()),
         ("model.layers.0.block_sparse_moe.gate", {Kept("router", 0)}),
@@ -212,10 +217,10 @@ def test_that_a_bad_format_is_one_sentence_that_names_the_field(config: dict[str
         ("model.layers.0.mlp.shared_expert_gate", {Kept("shared", 0, "shared_expert_gate")}),
         ("model.layers.0.linear_attn.conv1d", set()),
         ("model.layers.0.linear_attn.in_proj_ba", {Kept("attention", 0, "in_proj_ba")}),
-        ("backbone.layers.3.mixer", {Kept("attention", 3), Kept("feed_forward", 3)}),
+        ("backbone.layers.3.mixer", {Kept("attention", 3), *mlp(3)}),
         (
             "backbone.layers.3.mixer.in_proj",
-            {Kept("attention", 3, "in_proj"), Kept("feed_forward", 3, "in_proj")},
+            {Kept("attention", 3, "in_proj"), *mlp(3, "in_proj")},
         ),
         ("backbone.layers.3.mixer.experts.*", {Kept("experts", 3)}),
     ],
@@ -233,6 +238,14 @@ def test_that_single_layers_and_modules_can_stay_at_16_bit():
     assert one - everything == layer - layer // 128**2 * 4
     down = {**FP8, "modules_to_not_convert": ["model.layers.5.mlp.down_proj"]}
     assert stored_bytes(stored_as("llama-3.1-8b", down)).total - everything == 4096 * 14336 * (1 - 4 / 128**2)
+
+
+@pytest.mark.parametrize(("name", "inside"), [("gemma-4-26b-a4b", False), ("qwen3-30b-a3b", True)])
+def test_that_an_mlp_holds_the_experts_but_in_gemma_4_which_has_them_beside_it(name: str, inside: bool):
+    everything = stored_bytes(stored_as(name, FP8))
+    one = stored_bytes(stored_as(name, {**FP8, "modules_to_not_convert": ["model.layers.1.mlp"]}))
+    assert (one.experts > everything.experts) == inside
+    assert (one.dense > everything.dense) == (not inside)
 
 
 def test_that_mlx_files_are_read_and_quantise_embedding_and_head_too():
@@ -262,7 +275,7 @@ def test_that_layers_that_fp8_files_ignore_stay_at_16_bit():
     config = {"quant_method": "fp8", "activation_scheme": "static", "ignored_layers": ["model.layers.0.mlp"]}
     found = stored_as("llama-3.1-8b", config).quantisation
     assert found is not None
-    assert Kept("dense", 0) in found.kept or Kept("feed_forward", 0) in found.kept
+    assert Kept("dense", 0) in found.kept
 
 
 def test_that_a_block_over_the_edge_is_a_whole_block():

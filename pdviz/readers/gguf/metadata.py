@@ -34,10 +34,6 @@ NO_LANGUAGE_MODEL = {
 }
 
 
-#: Families that give a value for each layer, 0 or a smaller one in layers of another kind.
-_VARIED = {"gemma4", "jamba", "nemotron_h", "nemotron_h_moe"}
-
-
 class Metadata:
     """The metadata of one file: keys of its family, checked as they are read, and its tensors."""
 
@@ -45,6 +41,7 @@ class Metadata:
         self._values = header.metadata
         self.where = where
         self.family = ""
+        self.is_varied = False
         self.layers = 0
         self.tensors: dict[str, Tensor] = {}
 
@@ -64,7 +61,7 @@ class Metadata:
     def whole(self, key: str, *, most: int, least: int = 1, default: int | None = None) -> int:
         """A whole number. One value for each layer will do where all are equal.
 
-        In families whose layers are of two kinds, the greatest counts.
+        In families whose layers are of two kinds (``is_varied``), the greatest counts.
         """
         value, name = self.raw(key), f"{self.family}.{key}"
         if value is None:
@@ -73,7 +70,7 @@ class Metadata:
             return default
         if isinstance(value, tuple) and value:
             of_layers = value[: self.layers]
-            if len(set(of_layers)) > 1 and self.family not in _VARIED:
+            if len(set(of_layers)) > 1 and not self.is_varied:
                 raise self.error(f"{name} differs from layer to layer, which is not modelled")
             value = max(of_layers) if of_layers else None
         if type(value) is not int or not least <= value <= most:

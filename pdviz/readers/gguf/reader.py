@@ -18,11 +18,12 @@ from pdviz.costmodel.architecture import Architecture
 from pdviz.errors import InputError
 from pdviz.names import shown
 from pdviz.readers.gguf.census import BLOCK, census, check_shapes
-from pdviz.readers.gguf.families import ALONE, FAMILIES
 from pdviz.readers.gguf.header import Header, Tensor, read_header
 from pdviz.readers.gguf.metadata import NO_LANGUAGE_MODEL, Metadata
 from pdviz.readers.hf.config import read_config
+from pdviz.readers.hf.families import GGUF
 from pdviz.readers.hf.fields import MOST_LAYERS
+from pdviz.readers.hf.traits import Gguf
 
 _PART = r"^(.*)-(\d{5})-of-(\d{5})\.gguf$"
 #: Tensors that a pass of the language model does not multiply with, or that are copies of others.
@@ -100,21 +101,22 @@ def gguf_architecture(header: Header, stem: str, where: str) -> tuple[dict[str, 
         raise meta.error(f"general.architecture must be a family's name, such as llama, got {shown(family)}")
     if not header.tensors:
         raise meta.error("it holds no tensors: a vocabulary, not a model")
-    meta.family = family
+    kind, row = GGUF.get(family, (family, Gguf(family)))
+    meta.family, meta.is_varied = family, row.varied
     if meta.raw("attention.causal") is False:
         raise meta.error(NO_LANGUAGE_MODEL["bert"])
     blocks = meta.whole("block_count", most=MOST_LAYERS)
     layers = blocks - meta.whole("nextn_predict_layers", default=0, least=0, most=blocks - 1)
     _check_layers(header, meta, blocks, layers)
     meta.layers = layers
-    main = {tensor.name: tensor for tensor in header.tensors if _is_main(tensor.name, layers, family)}
+    main = {tensor.name: tensor for tensor in header.tensors if _is_main(tensor.name, layers, row)}
     meta.tensors = main
-    config = _config(meta, family)
+    config = _config(meta, kind, row)
     name = (meta.text("general.name") or "").strip()
     name = name[:80] if name.isprintable() and name else stem[:80]
     architecture = read_config(config, name, where, is_whole=True)
     check_shapes(main, architecture, meta)
-    architecture = _checked(architecture, main, meta, family)
+    architecture = _checked(architecture, main, meta, row)
     return config, msgspec.structs.replace(architecture, census=census(main, architecture))
 
 
@@ -127,51 +129,41 @@ def _check_layers(header: Header, meta: Metadata, blocks: int, layers: int) -> N
         raise meta.error(f"{meta.family}.block_count is {blocks:,}, but the file {has} tensors blk.{number}")
 
 
-def _is_main(name: str, layers: int, family: str) -> bool:
+def _is_main(name: str, layers: int, row: Gguf) -> bool:
     """True for tensors of the language model's own layers, its tables and its final norm."""
     block = re.match(BLOCK, name)
-    is_router = family == "gemma4" and name.endswith(("ffn_gate_inp.scale", "ffn_down_exps.scale"))
-    if re.search(_BESIDE, name) and not name.startswith("output") and not is_router:
+    if re.search(_BESIDE, name) and not name.startswith("output") and not name.endswith(row.scales):
         return False
     return block is None or int(block[1]) < layers
 
 
-def _config(meta: Metadata, family: str) -> dict[str, Any]:
+def _config(meta: Metadata, kind: str, row: Gguf) -> dict[str, Any]:
     """The fields that a config.json of this family would have."""
-    if family in ALONE:
-        return {"model_type": family, **ALONE[family](meta)}
-    model_type, adapt = FAMILIES.get(family, (family, None))
-    config = meta.common()
-    config["model_type"] = model_type
-    if family not in FAMILIES:
+    config = {**(meta.common() if row.common else {}), "model_type": kind}
+    if meta.family not in GGUF:
         for name in meta.tensors:
             block = re.match(BLOCK, name)
             if block is not None and not re.match(_LLAMA_LIKE, block[2]):
-                raise meta.error(f"family {shown(family)} is not modelled: its layers hold {shown(block[2])}")
-    if adapt is not None:
-        adapt(meta, config)
+                raise meta.error(f"family {shown(kind)} is not modelled: its layers hold {shown(block[2])}")
+    row.adapt(meta, config)
     return config
 
 
-def _parameters(tensors: Mapping[str, Tensor], family: str) -> int:
-    """Elements of the tensors; the two halves of a latent's projection also come unsplit, once more.
-
-    Gemma 4 scales each layer's output by a number that its class does not count as a parameter.
-    """
-    twice = {name for name in tensors if ".attn_kv_b." in name and name.replace("kv_b", "k_b") in tensors}
-    if family == "gemma4":
-        twice |= {name for name in tensors if name.endswith(".layer_output_scale.weight")}
-    return sum(tensor.elements for name, tensor in tensors.items() if name not in twice)
+def _parameters(tensors: Mapping[str, Tensor], row: Gguf) -> int:
+    """Elements of the tensors; the two halves of a latent's projection also come unsplit, once more."""
+    aside = {name for name in tensors if ".attn_kv_b." in name and name.replace("kv_b", "k_b") in tensors}
+    aside |= {name for name in tensors if name.endswith(row.aside)}
+    return sum(tensor.elements for name, tensor in tensors.items() if name not in aside)
 
 
 def _checked(
-    architecture: Architecture, tensors: Mapping[str, Tensor], meta: Metadata, family: str
+    architecture: Architecture, tensors: Mapping[str, Tensor], meta: Metadata, row: Gguf
 ) -> Architecture:
     """The architecture, once its parameters are those of the tensors."""
-    held, counted = _parameters(tensors, family), architecture.parameters
+    held, counted = _parameters(tensors, row), architecture.parameters
     if held == counted:
         return architecture
-    said = f"as {shown(family)} its fields describe {counted:,} parameters and its tensors hold {held:,}"
+    said = f"as {shown(meta.family)} its fields describe {counted:,} parameters and its tensors hold {held:,}"
     if abs(held - counted) > _TOLERATED * held:
         raise meta.error(f"{said}; such a model is not modelled")
     note = f"{said[:1].upper()}{said[1:]}; bytes are those of the tensors."

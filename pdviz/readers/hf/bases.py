@@ -38,6 +38,8 @@ QWEN_SHARED = Mixture(
     sparse=stepped, shared=shared_width("shared_expert_intermediate_size"), shared_gate=True
 )
 QWEN_3_5 = msgspec.structs.replace(QWEN_SHARED, sparse=stepped_if_said)
+#: What a file for language model and tower holds beside the language model.
+TOWER = ("a vision tower and its projector",)
 
 
 def llama(**traits: Any) -> Family:
@@ -95,6 +97,20 @@ def qwen3_5(**traits: Any) -> Family:
 def latent(**traits: Any) -> Family:
     """Multi-head latent attention with DeepSeek-V3's experts."""
     return llama(**{"latent": True, "mixture": CORRECTED, **traits})
+
+
+def sizes(
+    hidden: int, width: int, layers: int, heads: int, kv_heads: int | None, words: int
+) -> dict[str, int]:
+    """Class defaults of a language model that a vision or audio model's file leaves out."""
+    found = {
+        "hidden_size": hidden,
+        "intermediate_size": width,
+        "num_hidden_layers": layers,
+        "num_attention_heads": heads,
+        "vocab_size": words,
+    }
+    return found if kv_heads is None else {**found, "num_key_value_heads": kv_heads}
 
 
 def unsaid(**others: str) -> dict[str, str]:

@@ -14,13 +14,14 @@ from pdviz.costmodel.stored import PLAIN_BYTES
 from pdviz.costmodel.weights import uneven_inputs
 from pdviz.errors import InputError
 from pdviz.readers.hf.context import context_of
-from pdviz.readers.hf.families import FAMILIES, NESTED
+from pdviz.readers.hf.families import FAMILIES
 from pdviz.readers.hf.fields import Fields, shown
 from pdviz.readers.hf.generic import contradicted, llama_like, not_understood, strange
 from pdviz.readers.hf.layers import HIDDEN, norm_kind, norm_parameters, read_layers
+from pdviz.readers.hf.quantisation import read_quantisation
 from pdviz.readers.hf.refused import bare_class, refuse, refuse_classes
+from pdviz.readers.hf.targets import Checkpoint
 from pdviz.readers.hf.traits import Family, on, window_tokens
-from pdviz.readers.quantisation import read_quantisation
 
 _NESTS = ("thinker_config", "text_config", "llm_config", "language_config")
 _DEEPEST = 4
@@ -131,7 +132,7 @@ def read_config(
     family.check(inner)
     defaults = family.defaults(inner) if callable(family.defaults) else family.defaults
     if outer.nested(inner):
-        defaults = {**NESTED.get(kind, {}), **defaults}
+        defaults = {**family.nested, **defaults}
     inner = inner.evened(family.even).with_defaults(defaults)
     hidden = inner.count(*HIDDEN)
     vocabulary = (
@@ -151,9 +152,9 @@ def read_config(
         head = Matrix("head", width, vocabulary, biased)
     elif biased:
         vectors += vocabulary
-    context = context_of(inner, kind)
-    layers = sum(run.count for run in runs) + _prediction_modules(inner)
-    quantisation = read_quantisation(inner, layers, kind) or read_quantisation(outer, layers, kind)
+    context = context_of(inner, family)
+    checkpoint = Checkpoint(kind, family, sum(run.count for run in runs) + _prediction_modules(inner))
+    quantisation = read_quantisation(inner, checkpoint) or read_quantisation(outer, checkpoint)
     left_out = _left_out(path, inner, family)
     notes = [*family.notes, *inner.taken.remarks]
     if kind in FAMILIES and not is_whole:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pdviz.readers.hf.fields import MOST_TOKENS, Fields, shown
+from pdviz.readers.hf.traits import Family
 
 _SPELLINGS = (
     "max_position_embeddings",
@@ -12,45 +13,31 @@ _SPELLINGS = (
     "max_sequence_length",
     "n_ctx",
 )
-_CLASSES = {
-    2048: "llama olmo olmo2 olmo3 exaone4 gpt_neox phi granite granitemoe granitemoeshared dbrx bitnet",
-    4096: "phi3 starcoder2 stablelm nemotron olmoe arcee helium",
-    8192: "gemma gemma2 cohere cohere2 falcon_h1",
-    16_384: "persimmon",
-    32_768: "qwen2 qwen2_moe qwen2_vl_text qwen2_5_vl_text qwen3 qwen3_moe smollm3 internlm3",
-    131_072: "mistral ministral mixtral phimoe ernie4_5 ernie4_5_moe glm glm4 glm4_moe gpt_oss cwm",
-    262_144: "jamba ministral3",
-    524_288: "seed_oss",
-}
-#: Family -> the context length of its class, for files that leave out what equals it.
-_DEFAULTS = {kind: tokens for tokens, kinds in _CLASSES.items() for kind in kinds.split()}
 #: Ways of scaling that multiply the context; with others the file's own number is scaled already.
 _MULTIPLYING = ("linear", "dynamic", "yarn")
-#: Families whose files give the scaled context beside a factor.
-_SCALED = ("gemma3", "gemma3_text")
 
 
-def context_of(fields: Fields, kind: str) -> int | None:
+def context_of(fields: Fields, family: Family) -> int | None:
     """The longest context of a family's file in tokens; None where the file has none."""
     tokens: int | None = None
     for spelling in _SPELLINGS:
         tokens = tokens or fields.count_or_none(spelling, most=MOST_TOKENS)
     name = "model_max_length"
-    if tokens is None or kind == "cohere":
+    if tokens is None or family.prefers_longest:
         longest = fields.count_or_none(name, most=MOST_TOKENS)
         if longest is not None and (tokens is None or longest > tokens):
             beside = "" if tokens is None else f"; max_position_embeddings says {tokens:,}"
             fields.remark(f"The context length is the {longest:,} of {fields.label(name)}{beside}.")
             return longest
-    if tokens is None and not fields.present(_SPELLINGS[0]) and kind in _DEFAULTS:
-        tokens = _DEFAULTS[kind]
+    if tokens is None and not fields.present(_SPELLINGS[0]) and family.context_tokens is not None:
+        tokens = family.context_tokens
         fields.take(_SPELLINGS[0], tokens)
-    return None if tokens is None else _scaled(fields, kind, tokens)
+    return tokens if tokens is None or family.is_scaled else _scaled(fields, tokens)
 
 
-def _scaled(fields: Fields, kind: str, tokens: int) -> int:
+def _scaled(fields: Fields, tokens: int) -> int:
     name = "rope_scaling" if fields.has("rope_scaling") else "rope_parameters"
-    if not isinstance(fields.raw(name), dict) or kind in _SCALED:
+    if not isinstance(fields.raw(name), dict):
         return tokens
     scaling = fields.child(name)
     way = scaling.raw("rope_type") or scaling.raw("type")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from pdviz.readers.hf import patterns, rules
-from pdviz.readers.hf.bases import BIASED, MLP_BIAS, gpt, llama, unsaid
-from pdviz.readers.hf.traits import Family, flag, unless, when, windowed
+from typing import Any
+
+from pdviz.readers.hf import gguf_keys, patterns, rules
+from pdviz.readers.hf.bases import BIASED, MLP_BIAS, TOWER, gpt, llama, unsaid
+from pdviz.readers.hf.traits import Family, Gguf, flag, unless, when, windowed
 
 _FALCON_BIAS = flag("bias", False)
 
 
-def _falcon(**traits: object) -> Family:
-    base: dict[str, object] = {
+def _falcon(**traits: Any) -> Family:
+    base: dict[str, Any] = {
         "tied": True,
         "norms": rules.falcon_norms,
         "qkv_bias": _FALCON_BIAS,
@@ -23,11 +25,44 @@ def _falcon(**traits: object) -> Family:
     return gpt(**{**base, **traits})
 
 
+def _persimmon(**traits: Any) -> Family:
+    return gpt(mlp_ratio=None, qk_norm=when("qk_layernorm", True, "shift"), **traits)
+
+
+def _phi(**traits: Any) -> Family:
+    return gpt(
+        norms=1,
+        kv_field=True,
+        mlp_field="intermediate_size",
+        head_bias=True,
+        qk_norm=when("qk_layernorm", False, "shift"),
+        **traits,
+    )
+
+
+def _stablelm(**traits: Any) -> Family:
+    return Family(
+        norm="layer",
+        norms=lambda fields: 1 if fields.flag("use_parallel_residual", False) else 2,
+        qkv_bias=flag("use_qkv_bias", False),
+        qk_norm=when("qk_layernorm", False, "heads"),
+        absent=unsaid(use_qkv_bias="StableLM 2 1.6B has"),
+        **traits,
+    )
+
+
 GPT: dict[str, Family] = {
-    "gpt2": gpt(tied=True, mlp_field="n_inner", positions=rules.gpt2_positions),
+    "gpt2": gpt(
+        also=("gpt-sw3",),
+        gguf=(Gguf("gpt2", gguf_keys.gpt2),),
+        tied=True,
+        mlp_field="n_inner",
+        positions=rules.gpt2_positions,
+    ),
     "openai-gpt": gpt(tied=True, final_norm=False, positions=rules.gpt2_positions),
     "ctrl": gpt(tied=True, head_bias=True, mlp_width=lambda fields, hidden: fields.count("dff")),
     "gpt_bigcode": gpt(
+        gguf=(Gguf("starcoder", gguf_keys.gpt2),),
         tied=True,
         mlp_field="n_inner",
         positions=rules.gpt2_positions,
@@ -51,10 +86,12 @@ GPT: dict[str, Family] = {
         window=("window_size",),
         positions=rules.learned_positions,
     ),
-    "gpt_neox": gpt(mlp_ratio=None, qkv_bias=BIASED, output_bias=BIASED),
+    "gpt_neox": gpt(
+        gguf=(Gguf("gptneox"),), context_tokens=2048, mlp_ratio=None, qkv_bias=BIASED, output_bias=BIASED
+    ),
     "gptj": gpt(norms=1, mlp_field="n_inner", qkv_bias=False, output_bias=False, head_bias=True),
     "codegen": gpt(norms=1, mlp_field="n_inner", qkv_bias=False, output_bias=False, head_bias=True),
-    "bloom": gpt(tied=True, embedding_norm=True),
+    "bloom": gpt(gguf=(Gguf("bloom"),), tied=True, embedding_norm=True),
     "opt": gpt(
         tied=True,
         mlp_ratio=None,
@@ -79,18 +116,17 @@ GPT: dict[str, Family] = {
         positions=rules.mpt_positions,
         check=rules.four_times_as_wide,
     ),
-    "falcon": _falcon(),
+    "falcon": _falcon(gguf=(Gguf("falcon", gguf_keys.falcon),)),
     "RefinedWebModel": _falcon(),
     "RefinedWeb": _falcon(norms=2, kv_heads=rules.named_kv_heads),
-    "persimmon": gpt(mlp_ratio=None, qk_norm=when("qk_layernorm", True, "shift")),
-    "phi": gpt(
-        norms=1,
-        kv_field=True,
-        mlp_field="intermediate_size",
-        head_bias=True,
-        qk_norm=when("qk_layernorm", False, "shift"),
-    ),
+    "persimmon": _persimmon(context_tokens=16_384),
+    "fuyu": _persimmon(left_out=TOWER),
+    "phi": _phi(gguf=(Gguf("phi2"),), context_tokens=2048),
+    "phi-msft": _phi(),
+    "llava_phi": _phi(left_out=TOWER),
     "starcoder2": Family(
+        gguf=(Gguf("starcoder2"),),
+        context_tokens=4096,
         tied=True,
         norm="layer",
         gated=False,
@@ -99,12 +135,14 @@ GPT: dict[str, Family] = {
         mlp_bias=flag("use_bias", True),
         mixers=windowed,
     ),
-    "stablelm": Family(
+    "stablelm": _stablelm(gguf=(Gguf("stablelm", gguf_keys.stablelm),), context_tokens=4096),
+    "stablelm_epoch": _stablelm(),
+    "nemotron": llama(
+        gguf=(Gguf("nemotron"),),
+        context_tokens=4096,
+        kv_as_queries=True,
         norm="layer",
-        norms=lambda fields: 1 if fields.flag("use_parallel_residual", False) else 2,
-        qkv_bias=flag("use_qkv_bias", False),
-        qk_norm=when("qk_layernorm", False, "heads"),
-        absent=unsaid(use_qkv_bias="StableLM 2 1.6B has"),
+        gated=False,
+        mlp_bias=MLP_BIAS,
     ),
-    "nemotron": llama(kv_as_queries=True, norm="layer", gated=False, mlp_bias=MLP_BIAS),
 }

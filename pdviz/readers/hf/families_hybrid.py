@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdviz.readers.hf import patterns, recurrent, rules
+from pdviz.readers.hf import gguf_keys, patterns, recurrent, rules
 from pdviz.readers.hf.bases import (
     AS_WIDE,
     CORRECTED,
@@ -16,7 +16,7 @@ from pdviz.readers.hf.bases import (
     llama,
     qwen3_5,
 )
-from pdviz.readers.hf.traits import Family, Mixture, flag, shared_width
+from pdviz.readers.hf.traits import Family, Gguf, Mixture, flag, shared_width
 
 _MAMBA: dict[str, Any] = {"norms": 1, "mixers": patterns.all_recurrent, "blocks": patterns.bare}
 _GRANITE_EXPERTS = Mixture(width=("intermediate_size",), shared=shared_width("shared_intermediate_size"))
@@ -35,10 +35,14 @@ def _lfm2(**traits: Any) -> Family:
 
 
 HYBRID: dict[str, Family] = {
-    "mamba": Family(tied=True, recurrent=recurrent.mamba, **_MAMBA),
+    "mamba": Family(
+        gguf=(Gguf("mamba", gguf_keys.mamba, common=False),), tied=True, recurrent=recurrent.mamba, **_MAMBA
+    ),
     "falcon_mamba": Family(tied=True, recurrent=recurrent.mamba, **_MAMBA),
     "mamba2": Family(recurrent=recurrent.mamba2_alone, **_MAMBA),
     "jamba": Family(
+        gguf=(Gguf("jamba", gguf_keys.jamba, varied=True),),
+        context_tokens=262_144,
         mixers=patterns.jamba_mixers,
         recurrent=recurrent.jamba,
         mixture=lambda fields: _JAMBA_EXPERTS if fields.count("num_experts") > 1 else None,
@@ -52,8 +56,12 @@ HYBRID: dict[str, Family] = {
         check=lambda fields: fields.require("num_local_experts"),
         mixture=lambda fields: _GRANITE_EXPERTS if fields.number("num_local_experts", default=0) else None,
     ),
-    "falcon_h1": llama(mlp_bias=MLP_BIAS, beside=recurrent.falcon_h1),
+    "falcon_h1": llama(context_tokens=8192, mlp_bias=MLP_BIAS, beside=recurrent.falcon_h1),
     "nemotron_h": llama(
+        gguf=(
+            Gguf("nemotron_h", gguf_keys.nemotron_h, varied=True),
+            Gguf("nemotron_h_moe", gguf_keys.nemotron_h, varied=True),
+        ),
         norms=1,
         gated=False,
         mlp_bias=MLP_BIAS,
@@ -68,9 +76,15 @@ HYBRID: dict[str, Family] = {
         ),
         defaults=HEAD_128,
     ),
-    "qwen3_next": qwen3_5(mixture=QWEN_SHARED, left_out=("a multi-token prediction module",)),
-    "qwen3_5": qwen3_5(),
-    "qwen3_5_moe": qwen3_5(mixture=QWEN_3_5),
+    "qwen3_next": qwen3_5(
+        gguf=(Gguf("qwen3next", gguf_keys.qwen3_next),),
+        mixture=QWEN_SHARED,
+        left_out=("a multi-token prediction module",),
+    ),
+    "qwen3_5_text": qwen3_5(also=("qwen3_5",), gguf=(Gguf("qwen35", gguf_keys.qwen3_next),)),
+    "qwen3_5_moe_text": qwen3_5(
+        also=("qwen3_5_moe",), gguf=(Gguf("qwen35moe", gguf_keys.qwen3_next),), mixture=QWEN_3_5
+    ),
     "olmo_hybrid": llama(
         kv_as_queries=True, qk_norm="heads", mixers=patterns.last_of_four, recurrent=recurrent.delta_net
     ),
@@ -95,6 +109,7 @@ HYBRID: dict[str, Family] = {
     ),
     "minimax": Family(mixers=patterns.minimax_mixers, recurrent=recurrent.lightning, mixture=AS_WIDE),
     "minimax_text_01": Family(
+        also=("minimax_m1",),
         mixers=patterns.lightning_mixers,
         recurrent=recurrent.lightning,
         mixture=Mixture(width=("intermediate_size",), shared=rules.minimax_shared),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pdviz.readers.hf import patterns, rules
+from pdviz.readers.hf import gguf_keys, modules, patterns, rules
 from pdviz.readers.hf.attention import laguna, mimo_v2, step
 from pdviz.readers.hf.bases import (
     AS_WIDE,
@@ -17,6 +17,7 @@ from pdviz.readers.hf.bases import (
     MLP_BIAS,
     QWEN,
     QWEN_SHARED,
+    TOWER,
     both,
     latent,
     llama,
@@ -27,6 +28,7 @@ from pdviz.readers.hf.bases import (
 from pdviz.readers.hf.traits import (
     EXPERTS,
     Family,
+    Gguf,
     Mixture,
     after_dense,
     chunked,
@@ -67,10 +69,25 @@ def _bailing(**traits: Any) -> Family:
     return Family(**{**base, **traits})
 
 
+def _deepseek_v2(**traits: Any) -> Family:
+    return llama(
+        latent=lambda fields: fields.switch("use_mla", True),
+        mlp_bias=MLP_BIAS,
+        mixture=lambda fields: _DEEPSEEK_V2 if fields.has(*EXPERTS) else None,
+        **traits,
+    )
+
+
 MIXTURE: dict[str, Family] = {
-    "mixtral": Family(mixers=windowed, mixture=AS_WIDE),
+    "mixtral": Family(modules=modules.MIXTRAL, context_tokens=131_072, mixers=windowed, mixture=AS_WIDE),
+    "llava_mixtral": Family(mixers=windowed, mixture=AS_WIDE, left_out=TOWER),
     "grok-1": Family(tied=True, norms=4, mixture=AS_WIDE),
-    "dbrx": Family(norm="scale", mixture=Mixture(width=("ffn_config.ffn_hidden_size",))),
+    "dbrx": Family(
+        gguf=(Gguf("dbrx", gguf_keys.dbrx),),
+        context_tokens=2048,
+        norm="scale",
+        mixture=Mixture(width=("ffn_config.ffn_hidden_size",)),
+    ),
     "arctic": Family(
         mixture=Mixture(
             width=("intermediate_size",),
@@ -80,15 +97,25 @@ MIXTURE: dict[str, Family] = {
         )
     ),
     "phimoe": llama(
+        gguf=(Gguf("phimoe", gguf_keys.as_wide),),
+        context_tokens=131_072,
         norm="layer",
         head_bias=flag("lm_head_bias", False),
         mixers=windowed,
         mixture=AS_WIDE,
         absent=unsaid(attention_bias="Phi-3.5-MoE has", lm_head_bias="Phi-3.5-MoE has"),
     ),
-    "olmoe": llama(kv_as_queries=True, qk_norm="heads", mixture=AS_WIDE),
+    "olmoe": llama(
+        gguf=(Gguf("olmoe", gguf_keys.as_wide),),
+        context_tokens=4096,
+        kv_as_queries=True,
+        qk_norm="heads",
+        mixture=AS_WIDE,
+    ),
     "flex_olmo": llama(kv_as_queries=True, qk_norm="heads", mixture=AS_WIDE),
-    "llama4": llama(
+    "llama4_text": llama(
+        also=("llama4",),
+        gguf=(Gguf("llama4", gguf_keys.llama4),),
         mixers=chunked,
         defaults=both(HEAD_128, attention_chunk_size=8192),
         mixture=Mixture(
@@ -99,6 +126,8 @@ MIXTURE: dict[str, Family] = {
         ),
     ),
     "gpt_oss": llama(
+        gguf=(Gguf("gpt-oss", gguf_keys.as_wide),),
+        context_tokens=131_072,
         qkv_bias=BIASED,
         output_bias=BIASED,
         sinks=True,
@@ -107,12 +136,14 @@ MIXTURE: dict[str, Family] = {
         defaults=both(HEAD_64, sliding_window=128),
     ),
     # Granite, ERNIE, Qwen
-    "granitemoe": _granite(),
+    "granitemoe": _granite(gguf=(Gguf("granitemoe", gguf_keys.granite_moe),), context_tokens=2048),
     "granitemoe_swa": _granite(
         sinks=True, mixers=first_of(4), mixture=_GRANITE_SHARED, defaults={"sliding_window": 128}
     ),
-    "granitemoeshared": _granite(mixture=_GRANITE_SHARED),
+    "granitemoeshared": _granite(context_tokens=2048, mixture=_GRANITE_SHARED),
     "ernie4_5_moe": Family(
+        gguf=(Gguf("ernie4_5-moe", gguf_keys.ernie_moe),),
+        context_tokens=131_072,
         tied=True,
         qkv_bias=_USE_BIAS,
         output_bias=_USE_BIAS,
@@ -120,17 +151,34 @@ MIXTURE: dict[str, Family] = {
         head_bias=_USE_BIAS,
         mixture=Mixture(shared=shared_count, sparse=patterns.ernie_sparse, correction=True),
     ),
-    "qwen2_moe": Family(qkv_bias=flag("qkv_bias", True), mixers=upper_windowed, mixture=QWEN_SHARED),
-    "qwen3_moe": qwen3(mixture=QWEN),
+    "qwen2_moe": Family(
+        gguf=(Gguf("qwen2moe", gguf_keys.no_window),),
+        modules=modules.QWEN,
+        context_tokens=32_768,
+        qkv_bias=flag("qkv_bias", True),
+        mixers=upper_windowed,
+        mixture=QWEN_SHARED,
+    ),
+    "qwen3_moe": qwen3(
+        gguf=(Gguf("qwen3moe", gguf_keys.no_window),),
+        modules=modules.QWEN,
+        context_tokens=32_768,
+        mixture=QWEN,
+    ),
+    "qwen3_vl_moe_text": qwen3(
+        also=("qwen3_vl_moe",),
+        gguf=(Gguf("qwen3vlmoe", gguf_keys.no_window),),
+        modules=modules.QWEN,
+        mixture=QWEN,
+    ),
+    "qwen3_omni_moe_text": qwen3(mixture=QWEN),
     "mellum": qwen3(mixers=full, mixture=Mixture(sparse=stepped_if_said), defaults=HEAD_128),
     # DeepSeek and those with its experts
-    "deepseek": llama(kv_as_queries=True, mixture=DEEPSEEK),
-    "deepseek_v2": llama(
-        latent=lambda fields: fields.switch("use_mla", True),
-        mlp_bias=MLP_BIAS,
-        mixture=lambda fields: _DEEPSEEK_V2 if fields.has(*EXPERTS) else None,
-    ),
-    "deepseek_v3": latent(),
+    "deepseek": llama(gguf=(Gguf("deepseek"),), kv_as_queries=True, mixture=DEEPSEEK),
+    "deepseek_v2": _deepseek_v2(gguf=(Gguf("deepseek2", gguf_keys.deepseek2),), modules=modules.DEEPSEEK),
+    "deepseek_vl_v2": _deepseek_v2(),
+    "deepseek_v3": latent(also=("kimi_k2", "kimi_k25", "kimi_vl"), modules=modules.DEEPSEEK),
+    "glm4_moe_lite": latent(),
     "mistral4": latent(mixture=DEEPSEEK),
     "sarvam_mla": latent(low_rank=False),
     "axk1": latent(
@@ -141,14 +189,17 @@ MIXTURE: dict[str, Family] = {
             extra_vectors=lambda fields, hidden: hidden,
         )
     ),
-    "dots1": qwen3(mixture=CORRECTED),
+    "dots1": qwen3(gguf=(Gguf("dots1", gguf_keys.no_window),), modules=modules.DEEPSEEK, mixture=CORRECTED),
     "glm4_moe": Family(
+        gguf=(Gguf("glm4moe"),),
+        modules=modules.DEEPSEEK,
+        context_tokens=131_072,
         qkv_bias=BIAS,
         qk_norm=when("use_qk_norm", False, "head"),
         mixture=CORRECTED,
         absent=unsaid(attention_bias="GLM-4.5 has", use_qk_norm="GLM-4.5 has"),
     ),
-    "glm4v_moe": Family(qkv_bias=BIASED, mixture=CORRECTED),
+    "glm4v_moe": Family(also=("glm4v_moe_text",), qkv_bias=BIASED, mixture=CORRECTED),
     "solar_open": Family(qkv_bias=BIAS, mixture=_SOLAR, defaults=HEAD_128),
     "sarvam_moe": llama(output_bias=False, qk_norm=when("use_qk_norm", True, "head"), mixture=CORRECTED),
     "hy_v3": llama(qk_norm="head", mlp_bias=MLP_BIAS, mixture=CORRECTED, defaults=HEAD_128),
@@ -209,6 +260,8 @@ MIXTURE: dict[str, Family] = {
     "aria_moe_lm": plain_llama(mixture=Mixture(shared=shared_count)),
     # MiniMax, MiMo, Hunyuan
     "minimax_m2": Family(
+        gguf=(Gguf("minimax-m2", gguf_keys.as_wide),),
+        modules=modules.MIXTRAL,
         qk_norm=when("use_qk_norm", True, "heads"),
         mixture=Mixture(width=("intermediate_size",), correction=True),
         defaults=HEAD_128,

@@ -8,21 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-
-import msgspec
+from typing import NamedTuple
 
 from pdviz.costmodel.quantisation import Kept
 from pdviz.readers.hf.fields import Fields, shown
+from pdviz.readers.hf.modules import Module
+from pdviz.readers.hf.traits import Family
 
-_PLAIN = (
-    "llama mistral ministral ministral3 qwen2 qwen3 gemma gemma2 gemma3 smollm3 granite cohere cohere2 olmo2 "
-    "olmo3 seed_oss qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text qwen3_vl qwen3_vl_text gemma3_text"
-)
-_DEEPSEEK = "deepseek_v2 deepseek_v3 kimi_k2 kimi_k25 kimi_vl glm4_moe dots1"
-_QWEN = "qwen2_moe qwen3_moe qwen3_vl_moe qwen3_vl_moe_text"
-_MIXTRAL = "mixtral minimax_m2"
-_GATED = ("gate_proj", "up_proj", "down_proj")
-_LATENT = ("q_a_proj", "q_b_proj", "kv_a_proj_with_mqa", "kv_b_proj")
 #: Before the layers' names, in files of language models alone and with a tower.
 _BEFORE = ("model.", "model.language_model.", "language_model.model.")
 #: Patterns with a repeated group, or with many repeats and choices, can take forever to match.
@@ -34,37 +26,12 @@ _MOST_CHOICES = 6
 _MOST_MATCHES = 200_000
 
 
-class Module(msgspec.Struct, frozen=True):
-    """A matrix of a layer: its part, its module, and how the module is called within the layer.
+class Checkpoint(NamedTuple):
+    """A model with stored weights: its family by name and record; ``layers`` with prediction modules."""
 
-    An expert's matrix goes by one name for each of the first experts.
-    """
-
-    part: str
-    module: str
-    names: tuple[str, ...]
-
-
-def modules_of(kind: str) -> tuple[Module, ...]:
-    """The modules within a layer of a family; none where the family's names are not known here."""
-    if kind not in f"{_PLAIN} {_DEEPSEEK} {_QWEN} {_MIXTRAL}".split():
-        return ()
-    attention = ("q_proj", "k_proj", "v_proj", "o_proj", *(_LATENT if kind in _DEEPSEEK.split() else ()))
-    found = [Module("attention", name, (f"self_attn.{name}",)) for name in attention]
-    if kind in _MIXTRAL.split():
-        for name, module in zip(("w1", "w3", "w2"), _GATED, strict=True):
-            names = tuple(f"block_sparse_moe.experts.{n}.{name}" for n in range(2))
-            found.append(Module("experts", module, names))
-        return (*found, Module("router", "gate", ("block_sparse_moe.gate",)))
-    found += [Module("dense", name, (f"mlp.{name}",)) for name in _GATED]
-    if kind in _PLAIN.split():
-        return tuple(found)
-    shared = "shared_experts" if kind in _DEEPSEEK.split() else "shared_expert"
-    found += [Module("shared", name, (f"mlp.{shared}.{name}",)) for name in _GATED]
-    found += [Module("experts", name, tuple(f"mlp.experts.{n}.{name}" for n in range(2))) for name in _GATED]
-    if kind in _QWEN.split():
-        found.append(Module("shared", "shared_expert_gate", ("mlp.shared_expert_gate",)))
-    return (*found, Module("router", "gate", ("mlp.gate",)))
+    kind: str
+    family: Family
+    layers: int
 
 
 def _matcher(pattern: str, fields: Fields, name: str) -> Callable[[str], bool]:
@@ -100,13 +67,12 @@ def _whole(kept: set[Kept], layers: int) -> tuple[Kept, ...]:
     return tuple(found)
 
 
-def _known(kind: str, fields: Fields, name: str) -> tuple[Module, ...]:
-    modules = modules_of(kind)
-    if not modules:
+def _known(model: Checkpoint, fields: Fields, name: str) -> tuple[Module, ...]:
+    if not model.family.modules:
         raise fields.error(
-            f"{fields.label(name)} names modules, which is not modelled for the family {shown(kind)}"
+            f"{fields.label(name)} names modules, which is not modelled for the family {shown(model.kind)}"
         )
-    return modules
+    return model.family.modules
 
 
 def _some(
@@ -126,7 +92,7 @@ def _some(
 
 
 def _matched(
-    patterns: list[str], kind: str, layers: int, fields: Fields, name: str, *, excluding: bool = False
+    patterns: list[str], model: Checkpoint, fields: Fields, name: str, *, excluding: bool = False
 ) -> tuple[Kept, ...]:
     """What patterns single out in a family's model: ``re:`` opens a pattern, anything else is a whole name.
 
@@ -134,8 +100,8 @@ def _matched(
     """
     if not patterns:
         return ()
-    modules = _known(kind, fields, name)
-    if len(patterns) * layers > _MOST_MATCHES:
+    modules = _known(model, fields, name)
+    if len(patterns) * model.layers > _MOST_MATCHES:
         raise fields.error(f"{fields.label(name)} has {len(patterns):,} entries, too many to be modelled")
     found: set[Kept] = set()
     for pattern in patterns:
@@ -143,7 +109,7 @@ def _matched(
             fits = _matcher(pattern.removeprefix("re:"), fields, name)
         else:
             fits = pattern.__eq__
-        here = set(_some(fits, modules, layers, fields, name))
+        here = set(_some(fits, modules, model.layers, fields, name))
         if not here and excluding:
             fields.remark(f"{fields.label(name)}: nothing in this model fits {shown(pattern)}.")
         elif not here:
@@ -151,12 +117,12 @@ def _matched(
                 f"{fields.label(name)} has {shown(pattern)}, which fits none of the modules that are modelled"
             )
         found |= here
-    return _whole(found, layers)
+    return _whole(found, model.layers)
 
 
-def _within_layers(names: list[str], kind: str, fields: Fields, name: str) -> tuple[Kept, ...]:
+def _within_layers(names: list[str], model: Checkpoint, fields: Fields, name: str) -> tuple[Kept, ...]:
     """What names of modules within a layer single out, for every layer."""
-    modules, listed = _known(kind, fields, name), set(names)
+    modules, listed = _known(model, fields, name), set(names)
     found: dict[Kept, None] = {}
     for module in modules:
         hits = [inner in listed for inner in module.names]
@@ -173,7 +139,7 @@ def _within_layers(names: list[str], kind: str, fields: Fields, name: str) -> tu
     return tuple(found)
 
 
-def excluded_by(fields: Fields, layers: int, kind: str, usual: tuple[int, int]) -> tuple[Kept, ...]:
+def excluded_by(fields: Fields, model: Checkpoint, usual: tuple[int, int]) -> tuple[Kept, ...]:
     """What ``dynamic`` excludes; raises where it gives modules a format other than the ``usual``."""
     if not fields.has("dynamic") or fields.raw("dynamic") is False:
         return ()
@@ -188,10 +154,10 @@ def excluded_by(fields: Fields, layers: int, kind: str, usual: tuple[int, int]) 
             raise fields.error(
                 f"{fields.label('dynamic')} gives {shown(pattern)} a format of its own, which is not modelled"
             )
-    return _matched(excluded, kind, layers, fields, "dynamic", excluding=True)
+    return _matched(excluded, model, fields, "dynamic", excluding=True)
 
 
-def within_blocks(fields: Fields, kind: str) -> tuple[Kept, ...] | None:
+def within_blocks(fields: Fields, model: Checkpoint) -> tuple[Kept, ...] | None:
     """What alone is quantised where a file lists it: lists of names of modules within a layer."""
     name = "modules_in_block_to_quantize"
     listed = fields.entries(name)
@@ -201,10 +167,10 @@ def within_blocks(fields: Fields, kind: str) -> tuple[Kept, ...] | None:
     names = [one for one in inner if isinstance(one, str)]
     if len(names) != len(inner):
         raise fields.error(f"{fields.label(name)} must hold lists of module names, got {shown(listed)}")
-    return _within_layers(names, kind, fields, name)
+    return _within_layers(names, model, fields, name)
 
 
-def targets_of(groups: Fields, kind: str, layers: int) -> tuple[Kept, ...] | None:
+def targets_of(groups: Fields, model: Checkpoint) -> tuple[Kept, ...] | None:
     """What alone the groups' targets quantise; None where that is every linear layer."""
     found: dict[Kept, None] = {}
     for name in groups.names():
@@ -215,7 +181,7 @@ def targets_of(groups: Fields, kind: str, layers: int) -> tuple[Kept, ...] | Non
         names = [target for target in targets if isinstance(target, str)]
         if not targets or len(names) != len(targets):
             raise group.error(f"{group.label('targets')} must hold module names, got {shown(targets)}")
-        found |= dict.fromkeys(_matched(names, kind, layers, group, "targets"))
+        found |= dict.fromkeys(_matched(names, model, group, "targets"))
     return tuple(found)
 
 

@@ -7,11 +7,16 @@ attention (``Mixers``), which have a mixture of experts (``Sparse``), and how wi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from pdviz.costmodel.architecture import Attention, Run
 from pdviz.readers.hf.fields import MOST_EXPERTS, MOST_LAYERS, MOST_TOKENS, Fields, shown
+from pdviz.readers.hf.modules import Module
+
+if TYPE_CHECKING:
+    from pdviz.readers.gguf.metadata import Metadata
 
 Switch = bool | Callable[[Fields], bool]
 Mixers = Callable[[Fields, int], list[str]]
@@ -64,8 +69,34 @@ class Mixture(msgspec.Struct, frozen=True, kw_only=True):
     sparse: Sparse = lambda fields, layers: [True] * layers
 
 
+class Gguf(msgspec.Struct, frozen=True):
+    """A family in GGUF files, where it goes by ``name`` (``general.architecture``).
+
+    ``adapt`` completes the fields of a config.json that all families spell alike, all of them itself where
+    ``common`` is false. ``varied``: keys may hold a value for each layer, of which the greatest counts.
+    ``scales`` are the ends of names of tensors that hold a layer's parameters though they look like scales of
+    its weights, ``aside`` of those that the family's class does not count as parameters.
+    """
+
+    name: str
+    adapt: Callable[[Metadata, dict[str, Any]], None] = lambda meta, config: None
+    common: bool = True
+    varied: bool = False
+    scales: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+
+
 class Family(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of the table of families.
+    """One row of the table of families: all that is known of one.
+
+    ``also`` holds other names (``model_type``) of the same family, ``gguf`` those in GGUF files.
+    ``modules`` are the matrices of a layer as checkpoints name them; none where these are not known here.
+    ``context_tokens`` is the context length of the class, for files that leave out what equals it;
+    ``is_scaled`` where files give the scaled context beside a factor, ``prefers_longest`` where
+    ``model_max_length`` counts if it is longer. ``nested`` are class defaults for a language model inside
+    a vision or audio model's file, which leaves out whatever equals them (LLaVA 1.5 its Llama's sizes);
+    a file of its own never does. ``experts_beside``: experts stand beside the MLP that every token meets,
+    not inside it.
 
     ``norm`` is "rms" or "scale" (one vector), "layer" (scale and shift) or "none" (no parameters);
     ``norms`` how many a layer has. ``qk_norm`` is "head" (one vector of a head's width for queries
@@ -83,6 +114,14 @@ class Family(msgspec.Struct, frozen=True, kw_only=True):
     something that is not modelled. ``stack`` builds layers that have a shape of their own each.
     """
 
+    also: tuple[str, ...] = ()
+    gguf: tuple[Gguf, ...] = ()
+    modules: tuple[Module, ...] = ()
+    context_tokens: int | None = None
+    is_scaled: bool = False
+    prefers_longest: bool = False
+    nested: Mapping[str, int] = {}
+    experts_beside: bool = False
     tied: Switch = False
     norm: str | Callable[[Fields], str] = "rms"
     norms: int | Callable[[Fields], int] = 2

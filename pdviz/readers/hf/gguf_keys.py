@@ -1,30 +1,30 @@
-"""The families of GGUF and the config.json fields that their metadata stands for.
+"""Fields of a config.json that the keys and tensors of a GGUF file stand for, family by family.
 
-Keys are those of llama.cpp.
+Each function completes the fields that all families spell alike, for the rows that name it. Keys are
+those of llama.cpp.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pdviz.readers.gguf.metadata import Metadata
 from pdviz.readers.hf.fields import MOST_EXPERTS, MOST_HEADS, MOST_WIDTH
 
-Adapt = Callable[[Metadata, dict[str, Any]], None]
+if TYPE_CHECKING:
+    from pdviz.readers.gguf.metadata import Metadata
 
 
-def _llama(meta: Metadata, config: dict[str, Any]) -> None:
+def llama(meta: Metadata, config: dict[str, Any]) -> None:
     if "num_experts" in config:
         config["model_type"] = "mixtral"
         if meta.raw("expert_feed_forward_length") is None:  # the plain key is that of the experts
             config["moe_intermediate_size"] = config["intermediate_size"]
-        _as_wide(meta, config)
+        as_wide(meta, config)
     elif config["sliding_window"] is not None:
         config["model_type"] = "mistral"
 
 
-def _as_wide(meta: Metadata, config: dict[str, Any]) -> None:
+def as_wide(meta: Metadata, config: dict[str, Any]) -> None:
     """Families whose routed experts have the plain field's width."""
     config["intermediate_size"] = config.get("moe_intermediate_size", config["intermediate_size"])
 
@@ -33,33 +33,33 @@ def _need_experts(meta: Metadata) -> None:
     meta.whole("expert_count", most=MOST_EXPERTS)
 
 
-def _llama4(meta: Metadata, config: dict[str, Any]) -> None:
+def llama4(meta: Metadata, config: dict[str, Any]) -> None:
     _need_experts(meta)
     config["intermediate_size_mlp"] = config["intermediate_size"]
     config["moe_layers"] = [n for n, kind in enumerate(config.pop("mlp_layer_types")) if kind == "sparse"]
-    _as_wide(meta, config)
+    as_wide(meta, config)
     if meta.raw("attention.sliding_window") == 0:
         config["attention_chunk_size"] = None
 
 
-def _granite_moe(meta: Metadata, config: dict[str, Any]) -> None:
+def granite_moe(meta: Metadata, config: dict[str, Any]) -> None:
     _need_experts(meta)
-    _as_wide(meta, config)
+    as_wide(meta, config)
     if config["shared_expert_intermediate_size"]:
         config["model_type"] = "granitemoeshared"
         config["shared_intermediate_size"] = config["shared_expert_intermediate_size"]
 
 
-def _olmo2(meta: Metadata, config: dict[str, Any]) -> None:
+def olmo2(meta: Metadata, config: dict[str, Any]) -> None:
     if config["sliding_window"] is not None:
         config["model_type"] = "olmo3"
 
 
-def _qwen2(meta: Metadata, config: dict[str, Any]) -> None:
+def no_window(meta: Metadata, config: dict[str, Any]) -> None:
     config["use_sliding_window"] = False
 
 
-def _qwen3_next(meta: Metadata, config: dict[str, Any]) -> None:
+def qwen3_next(meta: Metadata, config: dict[str, Any]) -> None:
     config["use_sliding_window"] = False
     values = meta.whole("ssm.time_step_rank", most=MOST_HEADS)
     inner = meta.whole("ssm.inner_size", most=MOST_WIDTH)
@@ -75,7 +75,7 @@ def _qwen3_next(meta: Metadata, config: dict[str, Any]) -> None:
     }
 
 
-def _deepseek2(meta: Metadata, config: dict[str, Any]) -> None:
+def deepseek2(meta: Metadata, config: dict[str, Any]) -> None:
     """The keys with _mla are of newer files, in which the plain ones describe the latent cache."""
     rotary = meta.whole("rope.dimension_count", most=MOST_WIDTH)
     plain = meta.whole("attention.key_length", most=MOST_WIDTH)
@@ -94,7 +94,7 @@ def _deepseek2(meta: Metadata, config: dict[str, Any]) -> None:
         config["model_type"] = "deepseek_v3"
 
 
-def _gemma4(meta: Metadata, config: dict[str, Any]) -> None:
+def gemma4(meta: Metadata, config: dict[str, Any]) -> None:
     """Layers with the window have key widths and KV heads of their own."""
     kinds = config.get("layer_types")
     if kinds is None:
@@ -138,9 +138,9 @@ def _selective(meta: Metadata, hidden: int, prefix: str = "") -> dict[str, Any]:
     }
 
 
-def _mamba(meta: Metadata) -> dict[str, Any]:
+def mamba(meta: Metadata, config: dict[str, Any]) -> None:
     hidden = meta.whole("embedding_length", most=MOST_WIDTH)
-    return {
+    config |= {
         "hidden_size": hidden,
         "num_hidden_layers": meta.layers,
         "vocab_size": meta.vocabulary(),
@@ -160,15 +160,15 @@ def _stride(meta: Metadata, name: str) -> tuple[int, int]:
     return period, found[0]
 
 
-def _jamba(meta: Metadata, config: dict[str, Any]) -> None:
-    _as_wide(meta, config)
+def jamba(meta: Metadata, config: dict[str, Any]) -> None:
+    as_wide(meta, config)
     config["attn_layer_period"], config["attn_layer_offset"] = _stride(meta, "attn_q.weight")
     if "num_experts" in config:
         config["expert_layer_period"], config["expert_layer_offset"] = _stride(meta, "ffn_gate_inp.weight")
     config |= _selective(meta, config["hidden_size"], "mamba_")
 
 
-def _nemotron_h(meta: Metadata, config: dict[str, Any]) -> None:
+def nemotron_h(meta: Metadata, config: dict[str, Any]) -> None:
     """Every layer is one block: a mixer, or experts, or an MLP."""
     heads = meta.whole("ssm.time_step_rank", most=MOST_HEADS)
     inner = meta.whole("ssm.inner_size", most=MOST_WIDTH)
@@ -201,19 +201,19 @@ def _nemotron_h(meta: Metadata, config: dict[str, Any]) -> None:
             config["moe_latent_size"] = latent
 
 
-def _ernie_moe(meta: Metadata, config: dict[str, Any]) -> None:
+def ernie_moe(meta: Metadata, config: dict[str, Any]) -> None:
     _need_experts(meta)
     sparse = [n for n, kind in enumerate(config["mlp_layer_types"]) if kind == "sparse"] or [0]
     config["moe_layer_interval"] = meta.whole("interleave_moe_layer_step", default=1, most=4096)
     config["moe_layer_start_index"], config["moe_layer_end_index"] = sparse[0], sparse[-1]
 
 
-def _dbrx(meta: Metadata, config: dict[str, Any]) -> None:
+def dbrx(meta: Metadata, config: dict[str, Any]) -> None:
     _need_experts(meta)
     config["ffn_config"] = {"ffn_hidden_size": config["moe_intermediate_size"]}
 
 
-def _chatglm(meta: Metadata, config: dict[str, Any]) -> None:
+def chatglm(meta: Metadata, config: dict[str, Any]) -> None:
     config |= {
         "multi_query_attention": True,
         "multi_query_group_num": config["num_key_value_heads"],
@@ -222,14 +222,14 @@ def _chatglm(meta: Metadata, config: dict[str, Any]) -> None:
     }
 
 
-def _gpt2(meta: Metadata, config: dict[str, Any]) -> None:
+def gpt2(meta: Metadata, config: dict[str, Any]) -> None:
     positions = meta.tensors.get("position_embd.weight")
     if positions is None or len(positions.shape) != 2:
         raise meta.error("the tensor position_embd.weight is missing, expected one row for each position")
     config |= {"n_positions": positions.shape[1], "multi_query": config["num_key_value_heads"] == 1}
 
 
-def _falcon(meta: Metadata, config: dict[str, Any]) -> None:
+def falcon(meta: Metadata, config: dict[str, Any]) -> None:
     several = config["num_key_value_heads"] > 1
     config |= {
         "new_decoder_architecture": several,
@@ -239,69 +239,5 @@ def _falcon(meta: Metadata, config: dict[str, Any]) -> None:
     }
 
 
-def _stablelm(meta: Metadata, config: dict[str, Any]) -> None:
+def stablelm(meta: Metadata, config: dict[str, Any]) -> None:
     config["use_parallel_residual"] = not meta.has("ffn_norm.weight")
-
-
-#: ``general.architecture`` -> (``model_type``, what else its config.json would say).
-FAMILIES: dict[str, tuple[str, Adapt | None]] = {
-    "llama": ("llama", _llama),
-    "llama4": ("llama4_text", _llama4),
-    "mistral3": ("ministral3", None),
-    "arcee": ("arcee", None),
-    "granite": ("granite", None),
-    "granitemoe": ("granitemoe", _granite_moe),
-    "minicpm": ("minicpm", None),
-    "smollm3": ("smollm3", None),
-    "seed_oss": ("seed_oss", None),
-    "exaone4": ("exaone4", None),
-    "ernie4_5": ("ernie4_5", None),
-    "ernie4_5-moe": ("ernie4_5_moe", _ernie_moe),
-    "hunyuan-dense": ("hunyuan_v1_dense", None),
-    "internlm2": ("internlm2", None),
-    "qwen2": ("qwen2", _qwen2),
-    "qwen2vl": ("qwen2_vl_text", _qwen2),
-    "qwen2moe": ("qwen2_moe", _qwen2),
-    "qwen3": ("qwen3", _qwen2),
-    "qwen3vl": ("qwen3_vl_text", _qwen2),
-    "qwen3moe": ("qwen3_moe", _qwen2),
-    "qwen3vlmoe": ("qwen3_vl_moe_text", _qwen2),
-    "qwen3next": ("qwen3_next", _qwen3_next),
-    "qwen35": ("qwen3_5_text", _qwen3_next),
-    "qwen35moe": ("qwen3_5_moe_text", _qwen3_next),
-    "dots1": ("dots1", _qwen2),
-    "gemma": ("gemma", None),
-    "gemma2": ("gemma2", None),
-    "gemma3": ("gemma3_text", None),
-    "gemma4": ("gemma4_text", _gemma4),
-    "phi2": ("phi", None),
-    "phi3": ("phi3", None),
-    "phimoe": ("phimoe", _as_wide),
-    "deepseek": ("deepseek", None),
-    "deepseek2": ("deepseek_v2", _deepseek2),
-    "glm4": ("glm4", None),
-    "glm4moe": ("glm4_moe", None),
-    "chatglm": ("chatglm", _chatglm),
-    "gpt-oss": ("gpt_oss", _as_wide),
-    "minimax-m2": ("minimax_m2", _as_wide),
-    "dbrx": ("dbrx", _dbrx),
-    "nemotron": ("nemotron", None),
-    "nemotron_h": ("nemotron_h", _nemotron_h),
-    "nemotron_h_moe": ("nemotron_h", _nemotron_h),
-    "jamba": ("jamba", _jamba),
-    "olmo": ("olmo", None),
-    "olmo2": ("olmo2", _olmo2),
-    "olmoe": ("olmoe", _as_wide),
-    "command-r": ("cohere", None),
-    "cohere2": ("cohere2", None),
-    "stablelm": ("stablelm", _stablelm),
-    "starcoder2": ("starcoder2", None),
-    "gpt2": ("gpt2", _gpt2),
-    "starcoder": ("gpt_bigcode", _gpt2),
-    "gptneox": ("gpt_neox", None),
-    "bloom": ("bloom", None),
-    "falcon": ("falcon", _falcon),
-}
-
-#: Families without attention, whose fields are all their own.
-ALONE: dict[str, Callable[[Metadata], dict[str, Any]]] = {"mamba": _mamba}

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable
 
 from pdviz.costmodel.quantisation import Kept, Quantisation
-from pdviz.readers.hf.fields import Fields, shown
-from pdviz.readers.hf.fields import plain as plain_name
-from pdviz.readers.hf.targets import excluded_by, refuse_sparse, targets_of, within_blocks
+from pdviz.readers.hf.fields import Fields, plain, shown
+from pdviz.readers.hf.targets import Checkpoint, excluded_by, refuse_sparse, targets_of, within_blocks
+from pdviz.readers.hf.traits import Family
 
 #: Part of the model -> how modules of it are named in checkpoints (compiled when they are first needed).
 _PARTS = (
@@ -23,7 +23,7 @@ _PARTS = (
         r"mlp\.gate(\b|$)|block_sparse_moe\.gate|router|moe\.gate|(^|\.)gate($|\*)|mixer\.gate",
     ),
     ("attention", r"attn|attention"),
-    ("feed_forward", r"(mlp|feed_forward|ffn)[.*$]*$"),
+    ("mlp", r"(mlp|feed_forward|ffn)[.*$]*$"),
     ("dense", r"mlp|feed_forward|ffn"),
     ("head", r"lm_head|output_layer|embed_out"),
     ("embedding", r"embed_tokens|wte|word_embeddings|^embeddings?$"),
@@ -38,9 +38,12 @@ _MODULE = (
     r"(?:^|[.*\\])([a-z0-9_]+_proj[a-z_]*|wq_?[ab]?|wo|wkv[_ab]*|qkv|out_proj|dense|shared_expert_gate)$"
 )
 
-
 #: Methods by the name of a kernel -> the method.
 _OTHER_NAMES = {"awq_marlin": "awq", "gptq_marlin": "gptq"}
+
+#: What stays at 16 bit without being listed.
+_ALWAYS = ("embedding", "router")
+_WITH_HEAD = ("embedding", "router", "head")
 
 
 def _check_pattern(entry: str, fields: Fields, name: str) -> None:
@@ -59,11 +62,14 @@ def _say_unknown(names: list[str], fields: Fields, name: str) -> None:
         fields.remark(f"{fields.label(name)}: nothing in this model is called {listed}{more}.")
 
 
-def kept_parts(names: list[object], fields: Fields, name: str, layers: int) -> tuple[Kept, ...]:
-    """What a list of module names or patterns leaves at 16 bit; towers and norms do not matter here.
+def _held(part: str, family: Family) -> tuple[str, ...]:
+    """The parts of the model that such a module holds."""
+    mlp = ("shared", "dense") if family.experts_beside else ("shared", "dense", "experts", "router")
+    return {"layer": ("attention", *mlp), "mlp": mlp}.get(part, (part,))
 
-    ``layers`` is how many there are, prediction modules included.
-    """
+
+def _kept_parts(names: list[object], fields: Fields, name: str, model: Checkpoint) -> tuple[Kept, ...]:
+    """What a list of module names or patterns leaves at 16 bit; towers and norms do not matter here."""
     found: dict[Kept, None] = {}
     unknown: list[str] = []
     for entry in names:
@@ -79,46 +85,36 @@ def kept_parts(names: list[object], fields: Fields, name: str, layers: int) -> t
         part = next((part for part, pattern in _PARTS if re.search(pattern, text)), None)
         if part is None and number is not None and text.rstrip(".*$").endswith(str(number)):
             part = "layer"
-        if part is None or (number is not None and number >= layers):
+        if part is None or (number is not None and number >= model.layers):
             unknown.append(entry)
             continue
         match = re.search(_MODULE, text.rstrip(".*$"))
         module = match.group(1) if match is not None else None
-        parts = ("attention", "feed_forward") if part == "layer" else (part,)
-        found |= {Kept(part, number, module): None for part in parts}
+        found |= {Kept(held, number, module): None for held in _held(part, model.family)}
     _say_unknown(unknown, fields, name)
     return tuple(found)
 
 
-def _kept(fields: Fields, name: str, layers: int, always: tuple[str, ...]) -> tuple[Kept, ...]:
-    listed = kept_parts(fields.entries(name) or [], fields, name, layers)
+def _kept(fields: Fields, name: str, model: Checkpoint, always: tuple[str, ...]) -> tuple[Kept, ...]:
+    listed = _kept_parts(fields.entries(name) or [], fields, name, model)
     return tuple(dict.fromkeys((*(Kept(part) for part in always), *listed)))
 
 
-_ALWAYS = ("embedding", "router")
-_WITH_HEAD = ("embedding", "router", "head")
-
-
-def _fp8(fields: Fields, layers: int) -> Quantisation:
+def _fp8(fields: Fields, model: Checkpoint) -> Quantisation:
     names = "ignored_layers" if fields.has("ignored_layers") else "modules_to_not_convert"
-    kept = _kept(fields, names, layers, _WITH_HEAD)
-    block = fields.entries("weight_block_size")
-    if block is None:
+    kept = _kept(fields, names, model, _WITH_HEAD)
+    if fields.entries("weight_block_size") is None:
         return Quantisation("fp8", 8, rows=0, scale_bits=32, format="fp", kept=kept)
-    if len(block) != 2 or any(type(side) is not int or not 0 < side <= 65_536 for side in block):
-        raise fields.error(
-            f"{fields.label('weight_block_size')} must be two whole numbers, got {shown(block)}"
-        )
-    rows, group = (side for side in block if isinstance(side, int))
+    rows, group = _block(fields, "weight_block_size")
     return Quantisation("fp8", 8, group=group, rows=rows, scale_bits=32, format="fp", kept=kept)
 
 
-def _fbgemm(fields: Fields, layers: int) -> Quantisation:
-    kept = _kept(fields, "modules_to_not_convert", layers, _WITH_HEAD)
+def _fbgemm(fields: Fields, model: Checkpoint) -> Quantisation:
+    kept = _kept(fields, "modules_to_not_convert", model, _WITH_HEAD)
     return Quantisation("fbgemm_fp8", 8, scale_bits=32, format="fp", kept=kept)
 
 
-def _bitnet(fields: Fields, layers: int) -> Quantisation | None:
+def _bitnet(fields: Fields, model: Checkpoint) -> Quantisation | None:
     """Ternary weights, four in a byte with one scale a matrix; None where they are made while loading."""
     mode = fields.text("quantization_mode") or "offline"
     if mode not in ("offline", "online"):
@@ -127,8 +123,17 @@ def _bitnet(fields: Fields, layers: int) -> Quantisation | None:
         )
     if mode == "online":
         return None
-    kept = _kept(fields, "modules_to_not_convert", layers, _WITH_HEAD)
+    kept = _kept(fields, "modules_to_not_convert", model, _WITH_HEAD)
     return Quantisation("bitnet", 2, rows=0, kept=kept, weight_only=True)
+
+
+def _block(fields: Fields, name: str) -> tuple[int, int]:
+    """(outputs, inputs) of a block that one scale covers."""
+    block = fields.entries(name)
+    rows, size = block if block is not None and len(block) == 2 else (0, 0)
+    if type(rows) is not int or type(size) is not int or not (0 < rows <= 65_536 and 0 < size <= 65_536):
+        raise fields.error(f"{fields.label(name)} must be two whole numbers, got {shown(block)}")
+    return rows, size
 
 
 def _bits(fields: Fields, *names: str, allowed: tuple[int, ...]) -> int:
@@ -146,28 +151,28 @@ def _group(fields: Fields, *names: str) -> int:
     return fields.count(*names)
 
 
-def _awq(fields: Fields, layers: int) -> Quantisation:
+def _awq(fields: Fields, model: Checkpoint) -> Quantisation:
     bits = _bits(fields, "bits", "w_bit", allowed=(4, 8))
     zero = bits if fields.switch("zero_point", True) else 0
-    kept = _kept(fields, "modules_to_not_convert", layers, _WITH_HEAD)
+    kept = _kept(fields, "modules_to_not_convert", model, _WITH_HEAD)
     return Quantisation("awq", bits, _group(fields, "group_size", "q_group_size"), zero_bits=zero, kept=kept)
 
 
-def _gptq(fields: Fields, layers: int, kind: str) -> Quantisation:
+def _gptq(fields: Fields, model: Checkpoint) -> Quantisation:
     bits = _bits(fields, "bits", allowed=(2, 3, 4, 8))
     always = _ALWAYS if fields.switch("lm_head", False) else _WITH_HEAD
-    kept = _kept(fields, "modules_in_block_to_not_quantize", layers, always)
+    kept = _kept(fields, "modules_in_block_to_not_quantize", model, always)
     size = _group(fields, "group_size")
-    kept = tuple(dict.fromkeys((*kept, *excluded_by(fields, layers, kind, (bits, size)))))
-    only = within_blocks(fields, kind)
+    kept = tuple(dict.fromkeys((*kept, *excluded_by(fields, model, (bits, size)))))
+    only = within_blocks(fields, model)
     if only is not None and "head" not in always:
         only = (*only, Kept("head"))
     # Kernels store a zero point even for symmetric weights, and the group of each input row.
     return Quantisation("gptq", bits, size, zero_bits=bits, index_bits=32, kept=kept, only=only)
 
 
-def _bitsandbytes(fields: Fields, layers: int) -> Quantisation:
-    kept = _kept(fields, "llm_int8_skip_modules", layers, _WITH_HEAD)
+def _bitsandbytes(fields: Fields, model: Checkpoint) -> Quantisation:
+    kept = _kept(fields, "llm_int8_skip_modules", model, _WITH_HEAD)
     four, eight = fields.switch("load_in_4bit", False), fields.switch("load_in_8bit", False)
     if four == eight:
         raise fields.error(
@@ -180,17 +185,17 @@ def _bitsandbytes(fields: Fields, layers: int) -> Quantisation:
     return Quantisation("bitsandbytes", 4, 64, scale_bits=scale, format=form, kept=kept, second=second)
 
 
-def _mxfp4(fields: Fields, layers: int) -> Quantisation:
+def _mxfp4(fields: Fields, model: Checkpoint) -> Quantisation:
     always = ("embedding", "router", "head", "attention", "dense", "shared")
-    kept = _kept(fields, "modules_to_not_convert", layers, always)
+    kept = _kept(fields, "modules_to_not_convert", model, always)
     return Quantisation("mxfp4", 4, 32, scale_bits=8, format="fp", kept=kept)
 
 
-def _groups(fields: Fields, method: str, layers: int, family: str) -> Quantisation:
+def _groups(fields: Fields, method: str, model: Checkpoint) -> Quantisation:
     """compressed-tensors and modelopt: ``config_groups`` with one scheme for weights."""
     refuse_sparse(fields)
     ignored = "ignore" if fields.has("ignore") else "exclude_modules"
-    kept = _kept(fields, ignored, layers, _ALWAYS)
+    kept = _kept(fields, ignored, model, _ALWAYS)
     if not fields.has("config_groups"):
         algorithm = fields.text("quant_algo")
         if algorithm == "FP8":
@@ -200,7 +205,7 @@ def _groups(fields: Fields, method: str, layers: int, family: str) -> Quantisati
         raise fields.error(f"{fields.label('quant_algo')} must be FP8 or NVFP4, got {shown(algorithm)}")
     found: dict[Quantisation, None] = {}
     groups = fields.child("config_groups")
-    only = targets_of(groups, family, layers)
+    only = targets_of(groups, model)
     for name in groups.names():
         weights = groups.child(name).child("weights")
         wide = not groups.child(name).has("input_activations")
@@ -215,14 +220,27 @@ def _groups(fields: Fields, method: str, layers: int, family: str) -> Quantisati
         if strategy == "tensor":
             rows, scale = 0, 32
         elif strategy == "block":
-            rows, size = _block(weights)
+            rows, size = _block(weights, "block_structure")
         elif strategy in ("group", "tensor_group"):
             size = weights.count("group_size")
             if kind == "float" and bits == 4:
                 scale, further = 8, 64
         zero = bits if kind == "int" and not weights.switch("symmetric", True) else 0
         form = "fp" if kind == "float" else "int"
-        found[Quantisation(method, bits, size, rows, scale, zero, 0, further, form, kept, wide, only)] = None
+        stored = Quantisation(
+            method,
+            bits,
+            size,
+            rows,
+            scale_bits=scale,
+            zero_bits=zero,
+            module_bits=further,
+            format=form,
+            kept=kept,
+            weight_only=wide,
+            only=only,
+        )
+        found[stored] = None
     if len(found) != 1:
         raise fields.error(
             f"{fields.label('config_groups')} must hold one format for all weights, got {len(found)}"
@@ -230,38 +248,22 @@ def _groups(fields: Fields, method: str, layers: int, family: str) -> Quantisati
     return next(iter(found))
 
 
-def _mlx(fields: Fields, layers: int) -> Quantisation:
+def _mlx(fields: Fields, model: Checkpoint) -> Quantisation:
     """MLX: a 16-bit scale and bias a group, embedding and head too; objects name single modules."""
     bits = _bits(fields, "bits", allowed=(2, 3, 4, 5, 6, 8))
     size = fields.count("group_size")
     mode = fields.text("mode") or "affine"
     if mode != "affine":
         raise fields.error(f"{fields.label('mode')} {shown(mode)} is not modelled, expected affine")
-    plain: list[object] = []
+    wide: list[object] = []
     for name, value in fields.items():
         if value is False:
-            plain.append(name)
+            wide.append(name)
         elif isinstance(value, dict) and (value.get("bits"), value.get("group_size")) != (bits, size):
-            raise fields.error(
-                f"{fields.label(plain_name(name))} has a format of its own, which is not modelled"
-            )
+            raise fields.error(f"{fields.label(plain(name))} has a format of its own, which is not modelled")
     return Quantisation(
-        "mlx", bits, size, zero_bits=16, kept=kept_parts(plain, fields, "modules", layers), weight_only=True
+        "mlx", bits, size, zero_bits=16, kept=_kept_parts(wide, fields, "modules", model), weight_only=True
     )
-
-
-def _block(weights: Fields) -> tuple[int, int]:
-    block = weights.entries("block_structure")
-    if block is None or len(block) != 2:
-        raise weights.error(
-            f"{weights.label('block_structure')} must be two whole numbers, got {shown(block)}"
-        )
-    rows, size = block
-    if type(rows) is not int or type(size) is not int or not (0 < rows <= 65_536 and 0 < size <= 65_536):
-        raise weights.error(
-            f"{weights.label('block_structure')} must be two whole numbers, got {shown(block)}"
-        )
-    return rows, size
 
 
 def _say_cache(fields: Fields) -> None:
@@ -280,33 +282,34 @@ def _say_cache(fields: Fields) -> None:
         fields.remark("The file asks for an FP8 KV cache; set the KV format to compare.")
 
 
-def read_quantisation(fields: Fields, layers: int, kind: str) -> Quantisation | None:
-    """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none.
+_METHODS: dict[str, Callable[[Fields, Checkpoint], Quantisation | None]] = {
+    "fp8": _fp8,
+    "fbgemm_fp8": _fbgemm,
+    "awq": _awq,
+    "gptq": _gptq,
+    "bitsandbytes": _bitsandbytes,
+    "bitnet": _bitnet,
+    "mxfp4": _mxfp4,
+    "compressed-tensors": lambda fields, model: _groups(fields, "compressed-tensors", model),
+    "modelopt": lambda fields, model: _groups(fields, "modelopt", model),
+}
 
-    ``layers`` is how many there are, prediction modules included; ``kind`` is the family.
-    """
+
+def read_quantisation(fields: Fields, model: Checkpoint) -> Quantisation | None:
+    """The description of ``quantization_config`` (MLX: ``quantization``); None where the file has none."""
     if fields.has("quantization"):
-        return _mlx(fields.child("quantization"), layers)
+        return _mlx(fields.child("quantization"), model)
     if not fields.has("quantization_config"):
         return None
     inner = fields.child("quantization_config")
     method = inner.text("quant_method")
     if method is None:
         raise inner.error(f"{inner.label('quant_method')} is missing, expected a method such as fp8 or awq")
-    simple: dict[str, Callable[[Fields, int], Quantisation | None]] = {
-        "fp8": _fp8,
-        "fbgemm_fp8": _fbgemm,
-        "awq": _awq,
-        "gptq": lambda fields, layers: _gptq(fields, layers, kind),
-        "bitsandbytes": _bitsandbytes,
-        "bitnet": _bitnet,
-        "mxfp4": _mxfp4,
-    }
     _say_cache(inner)
-    method = _OTHER_NAMES.get(method, method)
-    if method in simple:
-        return simple[method](inner, layers)
-    if method in ("compressed-tensors", "modelopt"):
-        return _groups(inner, method, layers, kind)
-    known = ", ".join(sorted((*simple, "compressed-tensors", "modelopt")))
-    raise inner.error(f"{inner.label('quant_method')} {shown(method)} is not modelled; known are {known}")
+    read = _METHODS.get(_OTHER_NAMES.get(method, method))
+    if read is None:
+        raise inner.error(
+            f"{inner.label('quant_method')} {shown(method)} is not modelled; "
+            f"known are {', '.join(sorted(_METHODS))}"
+        )
+    return read(inner, model)
