@@ -100,7 +100,7 @@ def _longest_context(result: Result) -> Working:
         Term("N", "N", s.prompt_tokens, "token", "the prompt"),
         Term("M", "M", s.output_tokens, "token", "the output; the last token is never read again"),
     )
-    value = s.prompt_tokens + s.output_tokens - 1
+    value = s.final_context
     return Working("C", "C", "N + M - 1", terms, value, "token", "context at the end of the request")
 
 

@@ -87,6 +87,8 @@ class Fidelity:
     title = ""
     help = ""
     """What it is, in the few words of a list of choices."""
+    about = ""
+    """What it is and what it leaves out, in a paragraph."""
     counted: tuple[str, ...] = ()
     """What is counted, in sentences."""
     met = ("P", "parameter", "what a token meets, a multiply and an add each")

@@ -22,6 +22,10 @@ class Ideal(Fidelity):
     name = "ideal"
     title = "Speed of light"
     help = "ideal (speed of light: exact operations, nothing lost)"
+    about = (
+        "Exact operations, every efficiency 1, one maximum over the pass: what no engine can beat. The "
+        "embedding table is not read, logits are made for the last position only, KV is written too."
+    )
     counted = (
         "Counted: exact operations, logits for the positions that are sampled only; weights without the "
         "embedding table, KV cache read and written.",

@@ -23,6 +23,12 @@ class Textbook(Fidelity):
     name = "textbook"
     title = "Textbook"
     help = "textbook (first order)"
+    about = (
+        "First order: 2 FLOPs for each active parameter and token, every weight read once a pass. Kernels "
+        "reach a share of peak and of bandwidth, the same for every accelerator: 55 % and 75 % are the "
+        "usual round figures for well tuned kernels, no measurement of yours. Public timings: a large matrix "
+        "product reaches about 79 % of an H100's peak, 128 rows of it 27 %; weights stream at about 84 %."
+    )
     counted = (
         "Counted: two FLOPs for each active parameter and token, attention over the causal half; every "
         "weight once for each pass, KV cache as far as it is read.",

@@ -130,7 +130,7 @@ class _Builder:
         self.gap, self.group_gap, self.row_gap = 12 * s, 26 * s, 50 * s
         self.least = LEAST_SIDE * s
         self.top = card.y + 92 * s
-        self.context = result.scenario.prompt_tokens + result.scenario.output_tokens - 1
+        self.context = result.scenario.final_context
         self.texts: list[Text] = []
         self.weights: list[Weights] = []
         self.groups: list[Group] = []

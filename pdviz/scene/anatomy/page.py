@@ -165,7 +165,7 @@ def _turn_details(result: Result) -> tuple[str, None, str]:
 def layer_hover(page: AnatomyPage, result: Result, run_index: int, number: int) -> Hover:
     """What there is to say about a layer of the strip."""
     run = page.parts.runs[run_index]
-    context = result.scenario.prompt_tokens + result.scenario.output_tokens - 1
+    context = result.scenario.final_context
     rows = [
         ("parameters", count(run.parameters)),
         ("bytes", size(run.stored_bytes)),

@@ -190,7 +190,7 @@ def build_memory_card(result: Result, card: Box, pen: Lettering) -> MemoryCard:
     sequences = plural(m.sequences, "sequence")
     longest = plural(m.longest_context_tokens, "token")
     up_to = "up to " if m.sequences > 1 and m.other_kv_bytes != m.own_kv_bytes else ""
-    logical = float(result.model.kv_bytes(result.scenario.prompt_tokens + result.scenario.output_tokens - 1))
+    logical = float(result.model.kv_bytes(result.scenario.final_context))
     logical += result.scenario.others * float(result.model.kv_bytes(m.other_context_tokens))
     copies = f", {significant(m.kv_bytes / logical, 2)} copies" if m.kv_bytes > logical * 1.001 else ""
     left = ("Missing", size(-free)) if free < 0 else ("Left", size(free))

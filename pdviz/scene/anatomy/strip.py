@@ -141,7 +141,7 @@ class _Builder:
     def _kept_bytes(self, run: LayerRun) -> tuple[float, float]:
         """What one layer of a run keeps of all sequences: (fixed states, what grew)."""
         m, others = self.result.memory, self.result.scenario.others
-        own = self.result.scenario.prompt_tokens + self.result.scenario.output_tokens - 1
+        own = self.result.scenario.final_context
         whole = run.kv_bytes(own) + others * run.kv_bytes(m.other_context_tokens)
         fixed = self.result.streams * run.state_bytes
         return fixed, whole - fixed
