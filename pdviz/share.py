@@ -110,7 +110,10 @@ def line_fields(file: File) -> dict[str, Any]:
 
 def toml_fields(file: File) -> dict[str, Any]:
     """The fields of a scenario's TOML file. Raises InputError, for what is no TOML too."""
-    return parse_keys(parse_toml(_short_text(file), file.where, "scenario"), file.where)
+    values = parse_toml(_short_text(file), file.where, "scenario")
+    if not values:
+        raise InputError(f"{file.where}: it names nothing of a scenario, expected lines such as prompt = 512")
+    return parse_keys(values, file.where)
 
 
 def _picture(file: File) -> bytes:
@@ -145,14 +148,16 @@ def _png_text(data: bytes, where: str) -> str:
     while position + 8 <= len(data):
         length, kind = struct.unpack(">I4s", data[position : position + 8])
         body = data[position + 8 : position + 8 + length]
+        if len(body) < length:
+            break
         position += 12 + length
         if kind in (b"tEXt", b"zTXt", b"iTXt") and body.startswith(PICTURE_KEY.encode() + b"\0"):
             text = _chunk_text(kind, body[len(PICTURE_KEY) + 1 :])
             if text:
                 return text
         if kind == b"IEND":
-            break
-    raise InputError(f"{where}: this picture carries no scenario; expected a PNG saved by pdviz")
+            raise InputError(f"{where}: this picture carries no scenario; expected a PNG saved by pdviz")
+    raise InputError(f"{where}: the picture is cut off")
 
 
 def _chunk_text(kind: bytes, body: bytes) -> str:
