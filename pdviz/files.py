@@ -1,4 +1,4 @@
-"""Files of a person's own, read within limits: bytes, JSON, TOML, each with one sentence where it fails."""
+"""Files of a person's own: read within limits, as bytes, JSON or TOML; written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
@@ -88,6 +89,45 @@ class File:
 
     def _unreadable(self, error: OSError) -> InputError:
         return InputError(f"{self.where}: it cannot be read ({error.strerror or error})")
+
+
+def write_atomically(path: str, data: bytes) -> None:
+    """Makes ``data`` the content of a file: whole and on the disk, or else the old file is as it was.
+
+    It is written beside under a name of its own, flushed, and renamed. Raises InputError.
+    """
+    where = os.path.basename(path) or path
+    target = os.path.realpath(path)  # what a link points to is written, and the link stays
+    if os.path.lexists(target) and not os.path.isfile(target):
+        raise InputError(f"{where}: it cannot be written (this is no file)")
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise InputError(f"{where}: it cannot be written (it is write-protected)")
+    folder = os.path.dirname(target)
+    beside = os.path.join(folder, f".pdviz-{os.getpid()}-{os.urandom(4).hex()}.new")
+    try:
+        with open(beside, "xb") as file:
+            if os.path.exists(target):
+                os.chmod(beside, os.stat(target).st_mode & 0o777)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(beside, target)
+    except OSError as error:
+        raise InputError(f"{where}: it cannot be written ({error.strerror or error})") from None
+    finally:
+        with suppress(OSError):  # it is there only where something failed
+            os.remove(beside)
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: str) -> None:
+    """Lets the new name outlast a power cut, where the system can."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def parse_json(data: bytes, where: str) -> object:

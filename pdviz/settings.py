@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from typing import Any
 
 import msgspec
 
 from pdviz.errors import InputError
+from pdviz.files import write_atomically
 from pdviz.names import shown
 from pdviz.scenario import Scenario, from_keys, to_keys
 
 FILE = "settings.json"
+LIMIT_BYTES = 4 * 2**20
 SET_ASIDE_LIMIT = 20
 RECENT_LIMIT = 12
 THEME_CHOICES = ("system", "dark", "light")
@@ -99,6 +102,9 @@ def load(folder: str) -> tuple[Settings, list[str]]:
     """The settings kept in ``folder``, and a sentence for everything that could not be used."""
     path = os.path.join(folder, FILE)
     try:
+        kind = os.stat(path)
+        if kind.st_size > LIMIT_BYTES or not (stat.S_ISREG(kind.st_mode) or stat.S_ISDIR(kind.st_mode)):
+            return Settings(), [_set_aside(path, "it is too long or no regular file")]
         with open(path, "rb") as file:
             data = json.loads(file.read().decode("utf-8-sig"))
         if not isinstance(data, dict):
@@ -144,11 +150,11 @@ def save(folder: str, settings: Settings) -> str | None:
     path = os.path.join(folder, FILE)
     try:
         os.makedirs(folder, exist_ok=True)
-        with open(path + ".new", "w", encoding="utf-8") as file:
-            json.dump(data, file, indent=1)
-        os.replace(path + ".new", path)
+        write_atomically(path, json.dumps(data, indent=1).encode())
     except OSError as error:
         return f"{FILE}: it cannot be written ({error.strerror}); settings will be forgotten."
+    except InputError as error:
+        return f"{error}; settings will be forgotten."
     return None
 
 

@@ -341,10 +341,10 @@ def test_that_a_bad_file_is_refused_by_name(content: bytes, words: str) -> None:
         assert words in text
 
 
-def test_that_a_file_without_keys_is_the_default_scenario() -> None:
+def test_that_a_file_without_keys_is_refused() -> None:
     toml_or_skip()
     Path("empty.toml").touch()
-    assert estimate("--scenario", "empty.toml") == estimate()
+    assert "empty.toml: it names nothing of a scenario" in complaint("estimate", "--scenario", "empty.toml")
 
 
 @pytest.mark.parametrize(

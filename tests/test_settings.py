@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, example, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from pdviz import files as files_module
 from pdviz import settings as settings_module
 from pdviz.scenario import PRESETS, Scenario, to_keys
 from pdviz.settings import FILE, RECENT_LIMIT, THEME_CHOICES, Settings, forget, load, save
@@ -277,13 +278,32 @@ def test_that_a_file_that_may_not_be_read_is_said_so_and_left_alone(
     assert load(folder) == (Settings(theme="light"), [])
 
 
+@pytest.mark.parametrize("kind", ["pipe", "long"])
+def test_that_what_cannot_be_a_settings_file_is_set_aside_unread(folder: str, kind: str) -> None:
+    path = written(folder, b"")
+    if kind == "long":
+        os.truncate(path, 200 * 2**20)
+    elif hasattr(os, "mkfifo"):
+        os.remove(path)
+        os.mkfifo(path)
+    else:
+        pytest.skip("no pipes with names on this system")
+    found, (problem,) = load(folder)
+    assert found == Settings()
+    assert is_one_sentence(problem)
+    assert "it was set aside as settings.json.damaged" in problem
+    assert not os.path.exists(path)
+    assert save(folder, FULL) is None
+    assert load(folder) == (FULL, [])
+
+
 @pytest.mark.parametrize("step", ["open", "makedirs", "replace"])
 def test_that_a_folder_that_may_not_be_written_is_said_so(
     folder: str, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     save(folder, FULL)
     with monkeypatch.context() as patch:
-        patch.setattr(settings_module if step == "open" else os, step, refuse, raising=False)
+        patch.setattr(files_module if step == "open" else os, step, refuse, raising=False)
         sentence = save(folder, Settings())
     assert sentence is not None
     assert is_one_sentence(sentence)

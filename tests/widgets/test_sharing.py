@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 
 import PySide6
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDragLeaveEvent, QDropEvent, QImage
 from PySide6.QtWidgets import QApplication, QFileDialog, QWidget
 from pytestqt.qtbot import QtBot
 
+from pdviz import opening
 from pdviz.app import compose
 from pdviz.catalogue import default_catalogue
-from pdviz.opening import path_in
+from pdviz.opening import Opened, path_in
+from pdviz.report import estimate_text
 from pdviz.scenario import Scenario, to_line
 from pdviz.scene.marks.figures import scenario_words
+from pdviz.settings import RECENT_LIMIT
+from pdviz.share import PICTURE_KEY, to_toml
+from pdviz.widgets.kit import worker
 from pdviz.widgets.kit.pointed import Pointed
+from pdviz.widgets.shell import sharing
 from pdviz.widgets.shell.drop_cue import DropCue
 from pdviz.widgets.shell.window import MainWindow
 
@@ -357,3 +364,320 @@ def test_that_all_files_of_one_drop_are_opened_and_said(
     assert window.store.scenario.accelerator == chip
     assert told == ["mine.json: opened as the model. chip.toml: opened as the accelerator."]
     assert failed == ["wrong.gguf: this is no GGUF file."]
+
+
+# --- while something is being read -----------------------------------------------------------------
+
+
+class SlowDisk:
+    """A disk that gives a file's contents only once it is ``opened``."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.opened, self.asked = threading.Event(), threading.Event()
+        self.slow: set[str] = set()
+
+        def open_path(path: str) -> Opened:
+            if path in self.slow:
+                self.asked.set()
+                self.opened.wait(20)
+            return opening.open_path(path)
+
+        monkeypatch.setattr(sharing, "open_path", open_path)
+
+
+@pytest.fixture
+def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[SlowDisk]:
+    made = SlowDisk(monkeypatch)
+    yield made
+    made.opened.set()
+
+
+def test_that_a_slow_disk_freezes_nothing_and_is_waited_for_in_words(
+    window: MainWindow, tmp_path: Path, disk: SlowDisk, qtbot: QtBot
+) -> None:
+    path = model_file(tmp_path)
+    disk.slow = {path}
+    begin_s = monotonic()
+    window.sharing.open_file(path)
+    assert monotonic() - begin_s < 0.1
+    qtbot.waitUntil(lambda: bool(window.toast.sentences), timeout=2_000)
+    assert window.toast.sentences == ("Reading mine.json … Escape gives it up.",)
+    assert not window.toast._timer.isActive(), "it is said for as long as it lasts"
+    window.panel.edit(prompt_tokens=999)
+    window.store.flush()
+    assert window.store.result.scenario.prompt_tokens == 999, "work goes on meanwhile"
+    assert window.toast.sentences == ("Reading mine.json … Escape gives it up.",)
+    disk.opened.set()
+    settle(window)
+    assert window.store.scenario == Scenario(model=path, prompt_tokens=999)
+    assert window.toast.sentences == ("mine.json: opened as the model.",)
+    assert window.toast._timer.isActive()
+
+
+def test_that_nothing_is_said_of_what_is_read_at_once(
+    window: MainWindow, tmp_path: Path, qtbot: QtBot
+) -> None:
+    said: list[str] = []
+    window.sharing.reading.connect(said.append)
+    opened(window, model_file(tmp_path))
+    qtbot.wait(sharing.BUSY_MS + 100)
+    assert said == []
+
+
+def test_that_escape_gives_up_what_is_being_read(
+    window: MainWindow, tmp_path: Path, disk: SlowDisk, qtbot: QtBot
+) -> None:
+    path = model_file(tmp_path)
+    disk.slow = {path}
+    window.showFullScreen()
+    window.sharing.open_file(path)
+    assert disk.asked.wait(5)
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.sharing.is_reading
+    assert window.isFullScreen(), "one key, one thing"
+    disk.opened.set()
+    qtbot.wait(sharing.BUSY_MS + 100)
+    assert window.toast.sentences == ()
+    assert window.store.scenario == Scenario()
+    qtbot.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.isFullScreen()
+
+
+def test_that_what_is_opened_later_wins(window: MainWindow, tmp_path: Path, disk: SlowDisk) -> None:
+    slow, quick = model_file(tmp_path, "slow.json"), chip_file(tmp_path)
+    disk.slow = {slow}
+    window.sharing.open_file(slow)
+    assert disk.asked.wait(5)
+    opened(window, quick)
+    disk.opened.set()
+    QApplication.processEvents()
+    assert window.store.scenario == Scenario(accelerator=quick)
+    assert window.toast.sentences == ("chip.toml: opened as the accelerator.",)
+
+
+def test_that_a_window_closes_at_once_while_something_is_read(
+    window: MainWindow, tmp_path: Path, disk: SlowDisk, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    monkeypatch.setattr(worker, "END_S", 0.05)
+    path = model_file(tmp_path)
+    disk.slow = {path}
+    window.sharing.open_file(path)
+    assert disk.asked.wait(5)
+    begin_s = monotonic()
+    window.close()
+    assert monotonic() - begin_s < 2
+    disk.opened.set()
+    qtbot.wait(50)
+    assert window.store.scenario == Scenario()
+
+
+def test_that_a_mistake_in_a_reader_is_said(
+    window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
+) -> None:
+    def fail(path: str) -> Opened:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr(sharing, "open_path", fail)
+    with qtbot.capture_exceptions() as caught:
+        opened(window, model_file(tmp_path))
+    assert window.toast.sentences == ("a mistake in pdviz itself (ZeroDivisionError: division by zero).",)
+    assert len(caught) == 1
+
+
+def test_that_a_refusal_outlasts_what_the_same_drop_shows(window: MainWindow, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.gguf"
+    wrong.write_bytes(b"no")
+    opened(window, model_file(tmp_path), str(wrong))
+    QApplication.processEvents()
+    assert window.store.result.architecture.layers == 7
+    assert window.toast.sentences == ("wrong.gguf: this is no GGUF file.",)
+
+
+def test_that_a_scenario_takes_the_place_of_all_and_its_refusal_names_the_file(
+    window: MainWindow, tmp_path: Path
+) -> None:
+    wanted = Scenario(model="Gemma 3 27B", others=63)
+    window.panel.edit(prompt_tokens=999)
+    (tmp_path / "a.toml").write_text(to_toml(wanted), encoding="utf-8")
+    opened(window, str(tmp_path / "a.toml"))
+    assert window.store.scenario == wanted
+    assert window.toast.sentences == ("a.toml: opened as a scenario.",)
+    assert window.sharing.recent[0] == to_line(wanted)
+    (tmp_path / "b.toml").write_text('model = "no such model"', encoding="utf-8")
+    opened(window, str(tmp_path / "b.toml"))
+    (sentence,) = window.toast.sentences
+    assert sentence.startswith('b.toml: unknown model "no such model"')
+    (tmp_path / "c.toml").write_text("prompt = 5\ncached = 7", encoding="utf-8")
+    opened(window, str(tmp_path / "c.toml"))
+    (sentence,) = window.toast.sentences
+    assert sentence.startswith("c.toml: ")
+    assert window.store.scenario == wanted
+
+
+# --- clipboard -------------------------------------------------------------------------------------
+
+
+ASKED = Scenario(model="Gemma 3 27B", others=63, kv_dtype="fp8")
+
+
+def test_that_a_copied_line_is_the_scenario_and_comes_back(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window(ASKED)
+    window.actions_by_id["edit.copy"].trigger()
+    assert QApplication.clipboard().text() == to_line(ASKED)
+    assert window.toast.sentences == (f"Copied the scenario: {to_line(ASKED)}",)
+    assert window.sharing.recent == (to_line(ASKED),)
+    window.store.put(Scenario())
+    window.actions_by_id["edit.paste"].trigger()
+    settle(window)
+    assert window.store.scenario == ASKED
+    assert window.toast.sentences == ("Opened the pasted scenario.",)
+
+
+def test_that_copied_figures_are_the_report(open_window: Callable[..., MainWindow]) -> None:
+    window = open_window(ASKED)
+    window.actions_by_id["edit.figures"].trigger()
+    assert QApplication.clipboard().text() == estimate_text(window.store.result)
+    assert window.toast.sentences == ("Copied the figures as text.",)
+
+
+def test_that_a_copied_picture_is_of_the_moment_and_carries_its_scenario(
+    open_window: Callable[..., MainWindow],
+) -> None:
+    window = open_window(ASKED)
+    images = []
+    for share in (0.2, 0.8):
+        window.player.seek(share * window.store.result.e2e_s)
+        window.actions_by_id["edit.picture"].trigger()
+        images.append(QApplication.clipboard().image())
+    image = images[1]
+    assert image != images[0], "it shows the playhead"
+    assert image.text(PICTURE_KEY) == to_line(ASKED)
+    assert (image.width(), image.height()) == sharing.PAGE
+    assert window.toast.sentences == ("Copied the view as a picture, 1920 × 1080.",)
+    window.store.put(Scenario())
+    window.actions_by_id["edit.paste"].trigger()
+    settle(window)
+    assert window.store.scenario == ASKED
+
+
+@pytest.mark.parametrize("content", ["", "  ", "picture"])
+def test_that_an_empty_clipboard_is_one_sentence(window: MainWindow, content: str) -> None:
+    data = QMimeData()
+    if content == "picture":
+        data.setImageData(QImage(3, 3, QImage.Format.Format_RGB32))
+    else:
+        data.setText(content)
+    QApplication.clipboard().setMimeData(data)
+    window.sharing.paste()
+    assert not window.sharing.is_reading
+    assert window.toast.sentences == (
+        "The clipboard holds no scenario; expected a line such as prompt=512, or a file.",
+    )
+
+
+def test_that_a_pasted_line_that_is_none_is_one_sentence(window: MainWindow) -> None:
+    pasted(window, "promt=5")
+    (sentence,) = window.toast.sentences
+    assert sentence.startswith('scenario line: unknown key "promt", expected one of model')
+    assert sentence.endswith(".")
+    assert window.store.scenario == Scenario()
+
+
+def test_that_a_megabyte_of_text_is_refused_at_once(window: MainWindow) -> None:
+    begin_s = monotonic()
+    pasted(window, json.dumps({"a": ["b=c" * 10] * 30_000}, separators=(",", ":")))
+    (sentence,) = window.toast.sentences
+    assert sentence.startswith("scenario line: too long (")
+    assert monotonic() - begin_s < 1
+
+
+def test_that_recent_scenarios_are_each_there_once_newest_first_and_few(window: MainWindow) -> None:
+    scenarios = [Scenario(prompt_tokens=100 + number) for number in range(RECENT_LIMIT + 3)]
+    for scenario in (*scenarios, scenarios[5]):
+        window.sharing.remember(scenario)
+    kept = [scenarios[5], *(s for s in reversed(scenarios) if s != scenarios[5])][:RECENT_LIMIT]
+    assert window.sharing.recent == tuple(to_line(scenario) for scenario in kept)
+
+
+# --- saving ----------------------------------------------------------------------------------------
+
+
+def choose(monkeypatch: pytest.MonkeyPatch, path: str) -> list[tuple[str, ...]]:
+    """The file that is chosen in the next dialogs; what these were asked with."""
+    asked: list[tuple[str, ...]] = []
+
+    def answer(parent: QWidget, *words: str) -> tuple[str, str]:
+        asked.append(words)
+        return path, ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", answer)
+    monkeypatch.setattr(QFileDialog, "getOpenFileName", answer)
+    return asked
+
+
+def test_that_a_saved_scenario_comes_back(
+    open_window: Callable[..., MainWindow], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window = open_window(ASKED)
+    asked = choose(monkeypatch, str(tmp_path / "mine"))
+    window.actions_by_id["file.save"].trigger()
+    assert asked == [("Save the scenario", "scenario.toml", "Scenarios (*.toml)")]
+    assert window.toast.sentences == ("Saved the scenario as mine.toml.",)
+    assert window.sharing.recent == (to_line(ASKED),)
+    window.store.put(Scenario())
+    choose(monkeypatch, str(tmp_path / "mine.toml"))
+    window.actions_by_id["file.open"].trigger()
+    settle(window)
+    assert window.store.scenario == ASKED
+
+
+@pytest.mark.parametrize("command", ["file.save", "file.picture", "file.open"])
+def test_that_a_dialog_without_an_answer_does_nothing(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    asked = choose(monkeypatch, "")
+    window.actions_by_id[command].trigger()
+    assert len(asked) == 1
+    assert window.toast.sentences == ()
+    assert not window.sharing.is_reading
+
+
+@pytest.mark.parametrize("name", ["mine.toml", "mine.png", "mine.svg", "mine.pdf"])
+def test_that_what_cannot_be_written_is_one_sentence(window: MainWindow, tmp_path: Path, name: str) -> None:
+    path = str(tmp_path / "no folder" / name)
+    if name.endswith(".toml"):
+        window.sharing.save_scenario(path)
+    else:
+        window.sharing.save_picture("request", 0.0, window.theme, path)
+    (sentence,) = window.toast.sentences
+    assert name in sentence
+    assert "cannot be written" in sentence
+
+
+@pytest.mark.parametrize("view", ["request", "roofline"])
+@pytest.mark.parametrize("suffix", ["png", "svg"])
+def test_that_a_saved_picture_shows_the_playhead_and_carries_its_scenario(
+    open_window: Callable[..., MainWindow],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    suffix: str,
+    view: str,
+) -> None:
+    window = open_window(ASKED)
+    window.show_view(view)
+    pictures = []
+    for share in (0.2, 0.8, 0.8):
+        window.player.seek(share * window.store.result.e2e_s)
+        path = tmp_path / f"{len(pictures)}.{suffix}"
+        asked = choose(monkeypatch, str(path))
+        window.actions_by_id["file.picture"].trigger()
+        assert asked == [("Save the picture", f"{view}.png", sharing.PICTURE_FILTER)]
+        assert window.toast.sentences == (
+            f"Saved the view as {path.name}; opening it brings the scenario back.",
+        )
+        pictures.append(path.read_bytes())
+    assert pictures[0] != pictures[1] == pictures[2]
+    window.store.put(Scenario())
+    opened(window, str(path))
+    assert window.store.scenario == ASKED
+    assert window.toast.sentences == (f"{path.name}: opened the scenario of this picture.",)

@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QWidget
 
 from pdviz.errors import InputError
 from pdviz.evaluation import Result, as_stored, with_names
+from pdviz.files import write_atomically
 from pdviz.jobs import Job
 from pdviz.opening import MODEL, SCENARIO, Opened, fields_in, open_path, open_text, path_in
 from pdviz.scenario import Scenario, edit, to_line
@@ -131,15 +132,15 @@ class Sharing(QObject):
         from pdviz.share import to_toml
 
         path = path or self._ask("Save the scenario", "scenario.toml", "Scenarios (*.toml)", ".toml")
-        if path:
-            try:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(to_toml(self._store.scenario))
-            except OSError as error:
-                self.failed.emit(f"{os.path.basename(path)}: it cannot be written ({error.strerror}).")
-                return
-            self.remember(self._store.scenario)
-            self.told.emit(f"Saved the scenario as {os.path.basename(path)}.")
+        if not path:
+            return
+        try:
+            write_atomically(path, to_toml(self._store.scenario).encode())
+        except InputError as error:
+            self.failed.emit(f"{error}.")
+            return
+        self.remember(self._store.scenario)
+        self.told.emit(f"Saved the scenario as {os.path.basename(path)}.")
 
     def save_picture(self, view: str, time_s: float, theme: Theme, path: str | None = None) -> None:
         """The view as PNG, SVG or PDF, carrying its scenario."""
