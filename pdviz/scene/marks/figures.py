@@ -10,6 +10,9 @@ import msgspec
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.evaluation import Result
 from pdviz.scenario import Scenario
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.lettering import elided
+from pdviz.scene.marks.parts import MeasureText, Text
 from pdviz.units import count, plural
 
 
@@ -25,6 +28,29 @@ class Figure(msgspec.Struct, frozen=True):
     @property
     def spoken(self) -> str:
         return f"{self.title}: {self.value}, {self.detail}"
+
+
+def lay_out_figure(box: Box, figure: Figure, scale: float, measure: MeasureText) -> tuple[Text, ...]:
+    """Title, value and detail in a tile; the value shrinks, the detail is shortened where it is narrow."""
+    s, bold = scale, figure.bound is not None
+    x, width = box.x + 16 * s, box.w - 28 * s
+    rows = ((0.13, 0.20), (0.34, 0.36), (0.71, 0.20))
+    title, value, detail = (Box(x, box.y + box.h * top, width, box.h * high) for top, high in rows)
+    large = 28 * s
+    while large > 16 * s and measure(figure.value, large, True) > width:
+        large -= 2 * s
+    words = figure.detail
+    if figure.brief and measure(words, 13 * s, bold) > width:
+        words = figure.brief
+    role = f"{figure.bound}_text" if figure.bound else "muted"
+    return tuple(
+        Text(row, elided(text, width, size, is_bold, measure), code, size, is_bold)
+        for row, text, code, size, is_bold in (
+            (title, figure.title, "muted", 13.5 * s, False),
+            (value, figure.value, "text", large, True),
+            (detail, words, role, 13 * s, bold),
+        )
+    )
 
 
 def short_name(name: str) -> str:

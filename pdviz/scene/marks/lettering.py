@@ -13,6 +13,34 @@ LINE = 1.35
 """Height of a line of text, in type sizes."""
 
 
+def wrapped(
+    text: str, room: float, size: float, bold: bool, measure: MeasureText, most: int = 0
+) -> list[str]:
+    """``text`` in lines no wider than ``room``, broken between words; the last of ``most`` takes the rest."""
+    lines: list[str] = []
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and (len(lines) == most or measure(longer, size, bold) <= room):
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines
+
+
+def elided(text: str, room: float, size: float, bold: bool, measure: MeasureText) -> str:
+    """``text``, cut with an ellipsis where it is wider than ``room``; empty where not even that fits."""
+    if measure(text, size, bold) <= room:
+        return text
+    spare = room - measure("…", size, bold)
+    if spare <= 0:
+        return ""
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if measure(text[:middle], size, bold) < spare else (low, middle - 1)
+    return text[:low] + "…"
+
+
 class Lettering(msgspec.Struct, frozen=True):
     """Makes texts at an interface scale; sizes are design pixels."""
 
@@ -49,13 +77,4 @@ class Lettering(msgspec.Struct, frozen=True):
 
     def wrapped(self, text: str, room: float, size: float) -> list[str]:
         """``text`` in lines no wider than ``room``, broken between words."""
-        lines: list[str] = []
-        line = ""
-        for word in text.split(" "):
-            longer = f"{line} {word}" if line else word
-            if line and self.width(longer, size) > room:
-                lines.append(line)
-                line = word
-            else:
-                line = longer
-        return [*lines, line]
+        return wrapped(text, room, size, False, self.width)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -50,3 +50,15 @@ class Hover(msgspec.Struct, frozen=True):
     title: str
     bound: str
     rows: tuple[tuple[str, str], ...]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a figure is shown; ``key`` is that of its explanation."""
+
+    key: str
+    box: Box
+
+
+def place_at(places: Iterable[Place], x: float, y: float) -> Place | None:
+    """The first of ``places`` that is at a point."""
+    return next((place for place in places if place.box.contains(x, y)), None)

@@ -17,9 +17,8 @@ from pdviz.store import ScenarioStore
 from pdviz.units import written
 from pdviz.widgets.kit.buttons import Chip
 from pdviz.widgets.kit.fields import ValueEdit, attempt
-from pdviz.widgets.kit.paint import draw_card, draw_text
+from pdviz.widgets.kit.paint import draw_card, draw_text, wrapped
 from pdviz.widgets.kit.palette import colour, font, qt_palette
-from pdviz.widgets.kit.warning_view import wrapped
 
 WIDTH = 460.0
 FIDELITY_TITLES = {"textbook": "Textbook", "ideal": "Speed of light"}
@@ -153,7 +152,7 @@ class Assumptions(QFrame):
         found, y = [], 164 * s
         for sentence in (effect, ABOUT[result.scenario.fidelity], RESERVE_SOURCE + "."):
             role = "text" if sentence is effect else "muted"
-            for line in wrapped((sentence,), (WIDTH + 4) * s, s):
+            for line in wrapped(sentence, 13.5 * s, True, (WIDTH - 48) * s):
                 found.append((y, line, role))
                 y += 19 * s
             y += 8 * s

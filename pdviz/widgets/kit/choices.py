@@ -33,7 +33,7 @@ from PySide6.QtWidgets import (
 
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
-from pdviz.widgets.kit.paint import draw_text, elided
+from pdviz.widgets.kit.paint import draw_text, elided, wrapped
 from pdviz.widgets.kit.palette import colour, font, qt_palette, text_width
 from pdviz.widgets.kit.scroll_bars import bar_width, dress
 
@@ -68,13 +68,7 @@ def matching(choices: tuple[Choice, ...], search: str) -> list[Choice]:
 
 def folded(text: str, pixels: float, room: float) -> tuple[str, ...]:
     """``text`` in lines no wider than ``room``, as few as it takes; what is too much ends in an ellipsis."""
-    lines: list[str] = []
-    for word in text.split(" "):
-        longer = f"{lines[-1]} {word}" if lines else word
-        if lines and (text_width(longer, pixels) <= room or len(lines) == MOST_LINES):
-            lines[-1] = longer
-        else:
-            lines.append(word)
+    lines = wrapped(text, pixels, False, room, MOST_LINES)
     return tuple(elided(line, pixels, False, room) for line in lines)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QPaintEngine, QPainter, QPainterPath, QPen, QPolygonF
 
+from pdviz.scene.marks import lettering
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Dimension, Text
 from pdviz.scene.marks.theme import Theme
@@ -64,9 +65,12 @@ def draw_scene_text(p: QPainter, text: Text, theme: Theme) -> None:
 
 def elided(text: str, pixels: float, bold: bool, width: float) -> str:
     """``text``, cut with an ellipsis where it is wider than ``width``."""
-    if text_width(text, pixels, bold) <= width:
-        return text
-    return metrics(pixels, bold).elidedText(text, Qt.TextElideMode.ElideRight, width)
+    return lettering.elided(text, width, pixels, bold, text_width)
+
+
+def wrapped(text: str, pixels: float, bold: bool, width: float, most: int = 0) -> list[str]:
+    """``text`` in lines no wider than ``width``; the last of ``most`` takes the rest."""
+    return lettering.wrapped(text, width, pixels, bold, text_width, most)
 
 
 def draw_card(p: QPainter, box: Box, theme: Theme, scale: float, fill: str | None = None) -> None:

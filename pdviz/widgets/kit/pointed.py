@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtWidgets import QWidget
+
+from pdviz.scene.marks.parts import Place, place_at
+from pdviz.widgets.kit.paint import rect
 
 
 class Pointed(msgspec.Struct, frozen=True):
@@ -24,6 +27,12 @@ Provider = Callable[[QPoint], Pointed | None]
 def always(key: str) -> Provider:
     """The provider of a widget that is one figure."""
     return lambda at: Pointed(key)
+
+
+def pointed_at(places: Iterable[Place], at: QPoint, pass_index: int | None = None) -> Pointed | None:
+    """The figure of a layout that is at a point of its widget."""
+    place = place_at(places, at.x(), at.y())
+    return Pointed(place.key, pass_index, rect(place.box).toAlignedRect()) if place is not None else None
 
 
 class Explained(msgspec.Struct, frozen=True):

@@ -11,14 +11,16 @@ from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import request_layout
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.scene.request.figures import headline_figures
+from pdviz.scene.request.remarks import Remark, remarks
 from pdviz.scene.roofline.curves import Roofline, build_roofline
 from pdviz.widgets.kit.figures_view import FigureView
+from pdviz.widgets.kit.palette import text_width
 from pdviz.widgets.kit.pointed import Explained, always
 from pdviz.widgets.kit.view import PaintedView
-from pdviz.widgets.kit.warning_view import Remark, WarningView, remarks
 from pdviz.widgets.request.answer import AnswerView
 from pdviz.widgets.request.meters import MetersView
 from pdviz.widgets.request.notice import NoticePanel
+from pdviz.widgets.request.warning import WarningView
 from pdviz.widgets.roofline.panel import RooflinePanel
 from pdviz.widgets.shapes.panel import ShapesPanel
 from pdviz.widgets.stage.view import StageView
@@ -79,7 +81,7 @@ class RequestView(QWidget):
         self._show_warnings()
 
     def _show_warnings(self) -> None:
-        lines = remarks(self._result, self.width(), self.scale)
+        lines = remarks(self._result, self.width(), self.scale, text_width)
         self.warning.show_lines(lines)
         if lines != self._warnings:
             self._warnings = lines
@@ -127,12 +129,12 @@ class RequestView(QWidget):
         self.theme, self.scale = theme, scale
         for view in (*self.figures, self.warning, self.stage, self.meters, self.answer, *self._panels()):
             view.set_look(theme, scale)
-        self._warnings = remarks(self._result, self.width(), scale)
+        self._warnings = remarks(self._result, self.width(), scale, text_width)
         self.warning.show_lines(self._warnings)
         self._lay_out()
 
     def resizeEvent(self, event: object) -> None:
-        self._warnings = remarks(self._result, self.width(), self.scale)
+        self._warnings = remarks(self._result, self.width(), self.scale, text_width)
         self.warning.show_lines(self._warnings)
         self._lay_out()
 

@@ -22,6 +22,7 @@ from pdviz.widgets.kit.paint import (
     draw_text,
     elided,
     rect,
+    wrapped,
 )
 from pdviz.widgets.kit.palette import colour, text_width
 
@@ -166,20 +167,6 @@ def _key_width(words: str, code: str, size: float, scale: float) -> float:
     return text_width(words, size) + (34 if code else 16) * scale
 
 
-def wrapped(text: str, width: float, pixels: float, bold: bool = False) -> list[str]:
-    """``text`` in lines no wider than ``width``, broken at spaces."""
-    lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        longer = f"{line} {word}".strip()
-        if line and text_width(longer, pixels, bold) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = longer
-    return [*lines, line]
-
-
 def paint_note(p: QPainter, card: Box, e: ChartNote, theme: Theme, scale: float) -> None:
     """The card beside the chart. Parts that have no room are left out, the last ones first."""
     s = scale
@@ -197,7 +184,7 @@ def paint_note(p: QPainter, card: Box, e: ChartNote, theme: Theme, scale: float)
     y += 24 * s
     if e.lead:
         code = theme.bound_text(e.bound) if e.bound else theme.muted
-        for line in wrapped(e.lead, inner.w, 13 * s, e.bound is not None):
+        for line in wrapped(e.lead, 13 * s, e.bound is not None, inner.w):
             draw_text(p, Box(inner.x, y, inner.w, 19 * s), line, code, 13 * s, e.bound is not None)
             y += 19 * s
     y += 8 * s
@@ -211,7 +198,7 @@ def paint_note(p: QPainter, card: Box, e: ChartNote, theme: Theme, scale: float)
     if e.bars:
         y = _paint_bars(p, Box(inner.x, y + 10 * s, inner.w, inner.bottom - y - 10 * s), e, theme, s)
     for heading, sentence in e.advice:
-        lines = wrapped(sentence[:1].upper() + sentence[1:], inner.w, 13 * s)
+        lines = wrapped(sentence[:1].upper() + sentence[1:], 13 * s, False, inner.w)
         if y + (20 + 20 + 18 * len(lines)) * s > inner.bottom:
             return
         y += 20 * s

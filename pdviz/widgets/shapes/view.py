@@ -13,7 +13,7 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPen, QPixmap, QRegion
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPen, QRegion
 from PySide6.QtWidgets import (
     QFrame,
     QListWidget,
@@ -37,12 +37,12 @@ from pdviz.scene.shapes.page import (
     weight_matrices,
 )
 from pdviz.units import percent
+from pdviz.widgets.kit.canvas import CachedCanvas
 from pdviz.widgets.kit.fields import by_keyboard
 from pdviz.widgets.kit.page_view import PageView
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, rect
 from pdviz.widgets.kit.palette import colour, qt_palette, text_width
 from pdviz.widgets.kit.scroll_bars import dress
-from pdviz.widgets.kit.view import PaintedView, rectangles
 from pdviz.widgets.shapes.paint import paint_entry, paint_shapes, paint_shapes_page, paint_sweep, sweep_front
 
 __all__ = ["MatrixList", "ShapesCanvas", "ShapesView", "paint_shapes_page"]
@@ -57,7 +57,7 @@ LIST_KEYS = (
 )
 
 
-class ShapesCanvas(PaintedView):
+class ShapesCanvas(CachedCanvas):
     """The page but for the list: a cached picture, and over it what the sweep moves."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -65,54 +65,34 @@ class ShapesCanvas(PaintedView):
         self.setAccessibleName("Shapes of one weight matrix, to scale")
         self.shapes: Shapes | None = None
         self.time_s = 0.0
-        self._picture = QPixmap()
-        self._is_current = False
 
     def show_shapes(self, shapes: Shapes) -> None:
         """Another page."""
         self.shapes = shapes
-        self._is_current = False
         self.say(shapes.spoken)
-        self.update()
+        self.forget()
 
     def show_time(self, time_s: float) -> None:
         """Moves the sweeps; only what they cover and uncover is painted."""
         if time_s == self.time_s:
             return
         old, self.time_s = self.time_s, time_s
-        if self.shapes is None or not self._is_current:
+        if self.shapes is None or not self.is_painted:
             return
         for row in self.shapes.rows:
             before, after = sweep_share(row, old), sweep_share(row, time_s)
             if before != after:
                 self.update(rect(sweep_front(row, before, after, self.scale)).toAlignedRect())
 
-    def look_changed(self) -> None:
-        self._is_current = False
+    def paint_still(self, p: QPainter) -> None:
+        if self.shapes is not None:
+            paint_shapes(p, self.shapes, self.theme, self.scale)
 
     def paint(self, p: QPainter, dirty: QRegion) -> None:
-        if self.shapes is None:
-            p.fillRect(self.rect(), colour(self.theme.window))
-            return
-        ratio = self.devicePixelRatioF()
-        if not self._is_current or self._picture.devicePixelRatio() != ratio:
-            self._redraw(self.shapes, ratio)
-        for part in rectangles(dirty):
-            x, y, w, h = part.x(), part.y(), part.width(), part.height()
-            p.drawPixmap(QRectF(part), self._picture, QRectF(x * ratio, y * ratio, w * ratio, h * ratio))
-        for row in self.shapes.rows:
+        super().paint(p, dirty)
+        for row in self.shapes.rows if self.shapes is not None else ():
             if dirty.intersects(rect(row.weights.box).toAlignedRect()):
                 paint_sweep(p, row, self.time_s, self.theme, self.scale)
-
-    def _redraw(self, shapes: Shapes, ratio: float) -> None:
-        size = QSize(round(self.width() * ratio), round(self.height() * ratio))
-        if self._picture.size() != size:
-            self._picture = QPixmap(size)
-        self._picture.setDevicePixelRatio(ratio)
-        with QPainter(self._picture) as p:
-            p.fillRect(self.rect(), colour(self.theme.window))
-            paint_shapes(p, shapes, self.theme, self.scale)
-        self._is_current = True
 
 
 class _EntryRow(QStyledItemDelegate):

@@ -10,9 +10,12 @@ from pdviz.scene.anatomy.page import page_scale as anatomy_scale
 from pdviz.scene.marks.axis import automatic_window
 from pdviz.scene.marks.figures import scenario_words
 from pdviz.scene.marks.geometry import Box, page_type_scale, request_layout
+from pdviz.scene.marks.memory import lay_out_memory
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.request.figures import headline_figures
+from pdviz.scene.request.meters import lay_out_meters
 from pdviz.scene.request.notice import notices
+from pdviz.scene.request.remarks import lay_out_remarks, remarks
 from pdviz.scene.roofline.curves import build_roofline
 from pdviz.scene.shapes.page import build_shapes, default_matrix, page_scale, weight_matrices
 from pdviz.scene.stage.stage import build_stage
@@ -21,10 +24,10 @@ from pdviz.widgets.controls.memory_view import paint_memory
 from pdviz.widgets.kit.figures_view import paint_figure
 from pdviz.widgets.kit.paint import draw_text, elided, rect
 from pdviz.widgets.kit.palette import colour, text_width
-from pdviz.widgets.kit.warning_view import paint_remarks, remarks
 from pdviz.widgets.request.answer import page_for, paint_answer
 from pdviz.widgets.request.meters import paint_meters
 from pdviz.widgets.request.notice import paint_notice_panel
+from pdviz.widgets.request.warning import paint_remarks
 from pdviz.widgets.roofline.page import paint_roofline_page
 from pdviz.widgets.roofline.panel import paint_roofline_panel
 from pdviz.widgets.shapes.paint import paint_shapes_page
@@ -52,7 +55,7 @@ def paint_page(
     words = elided(scenario_words(result), 15 * s, False, room)
     draw_text(p, Box(margin, 46 * s, room, 22 * s), words, theme.muted, 15 * s)
     if view != "anatomy":  # which has a card of its own for it
-        paint_memory(p, memory, result, theme, s)
+        paint_memory(p, lay_out_memory(memory, result, s, text_width), theme, s)
     p.translate(margin, head)
     PAINTERS[view](p, result, time_s, theme, width - 2 * margin, height - head - margin, s)
     p.translate(-margin, -head)
@@ -63,13 +66,15 @@ def paint_request(
 ) -> None:
     """The request view without its side panels."""
     figures = headline_figures(result)
-    lines = remarks(result, width, s)
+    lines = remarks(result, width, s, text_width)
     layout = request_layout(width, height, s, len(figures), len(lines))
     for figure, box in zip(figures, layout.figures, strict=True):
         paint_figure(p, box, figure, theme, s)
-    paint_remarks(p, layout.warning, lines, theme, s)
+    paint_remarks(p, lay_out_remarks(layout.warning, lines, s, text_width), theme, s)
     number = result.request.pass_at(time_s)
-    paint_meters(p, layout.meters, result.request.pass_cost(number), result.machine, number, theme, s)
+    cost = result.request.pass_cost(number)
+    meters = lay_out_meters(layout.meters, cost, result.machine, number, s, text_width)
+    paint_meters(p, meters, theme, s)
     shown = result.request.tokens_out_at(time_s)
     page = page_for(layout.tokens, shown, result.request.passes, s)
     paint_answer(p, layout.tokens, page, shown, result, theme, s)

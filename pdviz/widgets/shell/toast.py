@@ -8,12 +8,12 @@ from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.marks.geometry import Box
 from pdviz.widgets.kit.accessibility import Role
-from pdviz.widgets.kit.paint import draw_card, draw_text
+from pdviz.widgets.kit.paint import draw_card, draw_text, wrapped
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.view import PaintedView
-from pdviz.widgets.kit.warning_view import wrapped
 
 SECONDS = 12
+SIZE = 13.5
 MOST = 3  # sentences at once
 
 
@@ -83,8 +83,10 @@ class Toast(PaintedView):
             return
         s = self.scale
         room = min(parent.width() - 60 * s, 900 * s)
-        self._lines = wrapped(self._sentences, room, s)
-        width = max(text_width(line, 13.5 * s, True) for line in self._lines) + 56 * s
+        self._lines = tuple(
+            line for sentence in self._sentences for line in wrapped(sentence, SIZE * s, True, room - 52 * s)
+        )
+        width = max(text_width(line, SIZE * s, True) for line in self._lines) + 56 * s
         height = (len(self._lines) * 18 + 22) * s
         self.place(Box((parent.width() - width) / 2, parent.height() - height - 84 * s, width, height))
 
@@ -103,4 +105,4 @@ class Toast(PaintedView):
         draw_text(p, Box(14 * s, 0, 16 * s, self.height()), sign, code, 17 * s, True, "center")
         for number, line in enumerate(self._lines):
             row = Box(38 * s, (11 + 18 * number) * s, self.width() - 50 * s, 18 * s)
-            draw_text(p, row, line, theme.text, 13.5 * s, True)
+            draw_text(p, row, line, theme.text, SIZE * s, True)

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, QVariantAnimation, Slot
-from PySide6.QtGui import (
-    QPainter,
-    QPixmap,
-    QRegion,
-    QResizeEvent,
-)
+from PySide6.QtCore import QPointF, QRectF, Qt, QVariantAnimation, Slot
+from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
@@ -17,9 +12,9 @@ from pdviz.scene.marks.geometry import Box
 from pdviz.scene.request.timeline import RequestTimeline
 from pdviz.scene.stage.stage import Stage, build_stage
 from pdviz.widgets.kit.accessibility import Role
+from pdviz.widgets.kit.canvas import CachedCanvas
 from pdviz.widgets.kit.paint import rect
 from pdviz.widgets.kit.palette import colour, text_width
-from pdviz.widgets.kit.view import PaintedView, rectangles
 from pdviz.widgets.stage.paint import paint_playhead, paint_stage, paint_veil, playhead_boxes
 
 JUMP_MS = 150
@@ -30,7 +25,7 @@ ZOOM_LIMIT_PER_EVENT = 1.6
 LEAST_WINDOW_STEPS = 0.02
 
 
-class StageCanvas(PaintedView):
+class StageCanvas(CachedCanvas):
     """One request on the time axis. Until the user changes the view, it follows the scenario."""
 
     accessible_role = Role.Chart
@@ -44,8 +39,6 @@ class StageCanvas(PaintedView):
         self._result = result
         self._time_s = 0.0
         self._stage: Stage | None = None
-        self._picture = QPixmap()
-        self._is_current = False
         self._shows_focus = False
         self._is_automatic = True
         self._follows = True
@@ -82,7 +75,7 @@ class StageCanvas(PaintedView):
             self.show_window(window)
         else:
             self.show_window(self.window_in_view.held(whole))
-        self._forget()
+        self.forget()
 
     def set_time(self, time_s: float) -> None:
         """Moves the playhead; only what it uncovers and covers is painted."""
@@ -94,7 +87,7 @@ class StageCanvas(PaintedView):
         elif self._follows and self._drag is None:
             self._turn_page(time_s, is_fast=abs(time_s - old) > self.window_in_view.span_s / FAST)
             return
-        if self._stage is None or not self._is_current:
+        if self._stage is None or not self.is_painted:
             self.update()
             return
         for before, after in zip(
@@ -129,25 +122,18 @@ class StageCanvas(PaintedView):
             return
         if window != self.window_in_view:
             self.window_in_view = window
-            self._forget()
+            self.forget()
 
     @Slot(object)
     def _jumped(self, share: float) -> None:
         a, b, t = self._jump_from, self._jump_to, share * share * (3 - 2 * share)
         window = Window(a.start_s + (b.start_s - a.start_s) * t, a.end_s + (b.end_s - a.end_s) * t)
         self.window_in_view = b if share >= 1.0 else window.held(self._result.e2e_s)
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         self._stage = None
-        self._is_current = False
-        self.update()
-
-    def look_changed(self) -> None:
-        self._forget()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self._forget()
+        super().forget()
 
     @property
     def stage(self) -> Stage:
@@ -158,38 +144,20 @@ class StageCanvas(PaintedView):
             )
         return self._stage
 
+    def paint_still(self, p: QPainter) -> None:
+        paint_stage(p, self.stage, Box(0, 0, self.width(), self.height()), self.theme, self.scale)
+
     def paint(self, p: QPainter, dirty: QRegion) -> None:
-        stage = self.stage
-        ratio = self.devicePixelRatioF()
-        if not self._is_current or self._picture.devicePixelRatio() != ratio:
-            self._redraw(stage, ratio)
-        for part in rectangles(dirty):
-            x, y, w, h = part.x(), part.y(), part.width(), part.height()
-            p.drawPixmap(QRectF(part), self._picture, QRectF(x * ratio, y * ratio, w * ratio, h * ratio))
-        paint_veil(p, stage, self._time_s, self.theme)
-        paint_playhead(p, stage, self._time_s, self.theme, self.scale)
+        super().paint(p, dirty)
+        paint_veil(p, self.stage, self._time_s, self.theme)
+        paint_playhead(p, self.stage, self._time_s, self.theme, self.scale)
         if self.hasFocus() and self._shows_focus:
             self._paint_focus(p)
-
-    def _redraw(self, stage: Stage, ratio: float) -> None:
-        size = QSize(round(self.width() * ratio), round(self.height() * ratio))
-        if self._picture.size() != size:
-            self._picture = QPixmap(size)
-        self._picture.setDevicePixelRatio(ratio)
-        with QPainter(self._picture) as p:
-            p.fillRect(self.rect(), colour(self.theme.window))
-            paint_stage(p, stage, Box(0, 0, self.width(), self.height()), self.theme, self.scale)
-        self._is_current = True
 
     def _paint_focus(self, p: QPainter) -> None:
         p.setPen(colour(self.theme.muted))
         p.setBrush(Qt.BrushStyle.NoBrush)
         p.drawRoundedRect(QRectF(self.rect()).adjusted(1.5, 1.5, -1.5, -1.5), 7 * self.scale, 7 * self.scale)
-
-    @property
-    def is_painted(self) -> bool:
-        """True once the present state has been drawn."""
-        return self._is_current
 
     # --- navigation ----------------------------------------------------------------------------
 

@@ -61,9 +61,9 @@ class StageView(StageCanvas):
                 result.request, self.measured.start_s * share, self.measured.end_s * share
             )
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         self._hide_card()
-        super()._forget()
+        super().forget()
 
     def look_changed(self) -> None:
         super().look_changed()
