@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QApplication
 
 from pdviz.app import compose, load_look, make_application
 from pdviz.scenario import PRESETS, Scenario
+from pdviz.widgets.views import VIEW_NAMES
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
 SIZES = ((1280, 720), (1920, 1080), (3840, 2160))
@@ -31,7 +32,6 @@ README = (
     ("shapes-dark", PRESETS[0], "shapes", "dark", (1920, 1080), 0.0628),
     ("anatomy-dark", LARGE, "anatomy", "dark", (1920, 1080), 0.0),
 )
-VIEWS = ("request", "roofline", "shapes", "anatomy")
 
 
 def take(name: str, scenario: Scenario, view: str, theme: str, size: tuple[int, int], time_s: float) -> None:
@@ -60,7 +60,7 @@ def main() -> None:
         take(name, scenario, view, theme, size, time_s)
     if "--all" in sys.argv:
         for number, preset in enumerate(PRESETS):
-            for view, theme, size in product(VIEWS, ("dark", "light"), SIZES):
+            for view, theme, size in product(VIEW_NAMES, ("dark", "light"), SIZES):
                 name = f"all-{number}-{view}-{theme}-{size[0]}"
                 take(name, preset.apply(Scenario()), view, theme, size, 0.06)
     del application

@@ -278,14 +278,15 @@ def _of_files(catalogue: Catalogue, command: str, words: list[str]) -> tuple[Cat
 
 def _render(argv: list[str]) -> int:
     from pdviz import options
-    from pdviz.export import VIEWS, render
+    from pdviz.export import render
+    from pdviz.widgets.views import VIEW_NAMES
 
     parser = _parser("render")
-    options.add_picture(parser, VIEWS, PICTURE_THEMES)
+    options.add_picture(parser, VIEW_NAMES, PICTURE_THEMES)
     options.add_scenario(parser)
     given = parser.read(argv)
     parser.no_words()
-    view = options.choice("view", given.view, VIEWS)
+    view = options.choice("view", given.view, VIEW_NAMES)
     theme = options.choice("theme", given.theme, PICTURE_THEMES)
     width, height, scale = options.picture_size(given.size, given.scale)
     out = options.picture_file(given.out)

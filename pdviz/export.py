@@ -7,8 +7,8 @@ from functools import partial
 
 from pdviz.errors import InputError
 from pdviz.scenario import Scenario, to_line
+from pdviz.widgets.views import VIEW_NAMES
 
-VIEWS = ("request", "roofline", "shapes", "anatomy")
 THEME_NAMES = ("dark", "light", "print")
 SUFFIXES = (".png", ".svg", ".pdf")
 LARGEST_SIDE_PX = 16_384
@@ -33,8 +33,8 @@ def render(
     Raises InputError for a view, suffix, size or place that cannot be had.
     """
     suffix = os.path.splitext(out)[1].lower()
-    if view not in VIEWS:
-        raise InputError(f'--view must be one of {", ".join(VIEWS)}, got "{view}"')
+    if view not in VIEW_NAMES:
+        raise InputError(f'--view must be one of {", ".join(VIEW_NAMES)}, got "{view}"')
     if suffix not in SUFFIXES:
         raise InputError(f'--out must end in {", ".join(SUFFIXES)}, got "{out}"')
     if theme not in THEME_NAMES:

@@ -17,12 +17,13 @@ from PySide6.QtWidgets import QApplication
 import pdviz
 from pdviz.errors import InputError
 from pdviz.evaluation import evaluate
-from pdviz.export import LARGEST_SIDE_PX, SMALLEST_PX, SUFFIXES, VIEWS, render
+from pdviz.export import LARGEST_SIDE_PX, SMALLEST_PX, SUFFIXES, render
 from pdviz.opening import open_path
 from pdviz.scenario import PRESETS, Scenario, from_line, to_line
 from pdviz.scene.marks.figures import scenario_words
 from pdviz.scene.marks.theme import THEMES
 from pdviz.scene.request.figures import headline_figures
+from pdviz.widgets.views import VIEW_NAMES
 
 SMALL = {"width": 1280, "height": 720}
 TOO_LARGE = Scenario(model="Llama 3.1 405B")
@@ -50,7 +51,7 @@ def share_of(image: QImage, code: str) -> float:
 # --- files ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", VIEW_NAMES)
 @pytest.mark.parametrize(("suffix", "head"), [(".png", b"\x89PNG"), (".svg", b"<?xml"), (".pdf", b"%PDF-")])
 def test_that_each_view_is_written_in_each_format(
     tmp_path: Path, view: str, suffix: str, head: bytes

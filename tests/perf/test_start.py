@@ -26,7 +26,7 @@ window, _ = compose(None, {folder!r})
 window.resize(1920, 1080)
 window.show()
 application.processEvents()
-assert window.request.stage.is_painted
+assert window.views["request"].stage.is_painted
 assert "pyqtgraph" not in sys.modules and "numpy" not in sys.modules
 """
 

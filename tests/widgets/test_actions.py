@@ -91,7 +91,7 @@ def press(qtbot: QtBot, key: Qt.Key, modifiers: Qt.KeyboardModifier = PLAIN) -> 
 
 
 def in_view(window: MainWindow) -> Window:
-    return window.request.stage.window_in_view
+    return window.views["request"].stage.window_in_view
 
 
 @pytest.fixture
@@ -119,8 +119,8 @@ def test_that_space_plays_even_after_a_chip_a_slider_a_figure_or_the_stage_was_c
         window.transport.loop,
         window.transport.fit,
         window.transport.scrubber,
-        window.request.figures[0],
-        window.request.stage,
+        window.views["request"].figures[0],
+        window.views["request"].stage,
         window.panel.memory,
     ]
     for widget in widgets:
@@ -244,10 +244,10 @@ def state(window: MainWindow) -> tuple[object, ...]:
         window.player.clock.is_playing,
         window.player.clock.rate,
         window.player.time_s,
-        window.request.stage.window_in_view,
+        window.views["request"].stage.window_in_view,
         window.theme.name,
         [w for w in QApplication.topLevelWidgets() if w.isVisible()],
-        window.request.isVisible(),
+        window.views["request"].isVisible(),
     )
 
 

@@ -609,7 +609,7 @@ def test_that_one_card_serves_all(world: World, qtbot: QtBot) -> None:
 
 def test_that_closing_the_window_takes_the_card_away(open_window: Callable[..., MainWindow]) -> None:
     window = open_window()
-    window.explainer.open(window.request.figures[0], Pointed("ttft"), pin=True)
+    window.explainer.open(window.views["request"].figures[0], Pointed("ttft"), pin=True)
     window.close()
     assert window.explainer.shown is None
     assert not window.explainer.is_pinned

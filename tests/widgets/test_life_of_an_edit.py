@@ -41,7 +41,7 @@ def test_that_no_view_is_told_a_moment_of_a_result_that_it_does_not_have(
 
 def test_that_the_stage_does_not_turn_the_page_for_a_request_of_another_length(window: MainWindow) -> None:
     put(window, Scenario(output_tokens=20_000))
-    stage = window.request.stage
+    stage = window.views["request"].stage
     window.player.seek(0.5 * window.store.result.e2e_s)
     put(window, Scenario(output_tokens=100))
     result = window.store.result
@@ -61,13 +61,13 @@ def test_that_what_was_just_changed_comes_first_in_the_notice(window: MainWindow
     result = window.store.result
     expected = notices(result, frozenset({"prompt_tokens"}))
     assert expected != notices(result)
-    assert window.request.notice.spoken().startswith(" ".join(notice.spoken for notice in expected))
+    assert window.views["request"].notice.spoken().startswith(" ".join(notice.spoken for notice in expected))
 
 
 def chosen_by_hand(window: MainWindow) -> Window:
     """A part of the request that the user has put in view."""
     window.set_reduced_motion(True)
-    stage = window.request.stage
+    stage = window.views["request"].stage
     stage.show_window(Window(0.0, 0.1))
     stage.zoom(2.0)
     held: Window = stage.window_in_view
@@ -78,11 +78,11 @@ def test_that_a_suggestion_and_a_preset_show_all_from_the_beginning(window: Main
     held = chosen_by_hand(window)
     window.take_suggestion(Suggestion("try", (("prompt_tokens", 600),)))
     window.store.flush()
-    assert window.request.stage.window_in_view.span_s > 2 * held.span_s
+    assert window.views["request"].stage.window_in_view.span_s > 2 * held.span_s
     held = chosen_by_hand(window)
     window.panel.apply_preset(2)
     window.store.flush()
-    assert window.request.stage.window_in_view.span_s > 2 * held.span_s
+    assert window.views["request"].stage.window_in_view.span_s > 2 * held.span_s
 
 
 @pytest.mark.parametrize(
@@ -100,11 +100,11 @@ def test_that_a_suggestion_that_changes_nothing_leaves_the_next_edit_alone(
     held = chosen_by_hand(window)
     window.take_suggestion(Suggestion("try", edits))
     window.store.flush()
-    assert window.request.stage.window_in_view == held
+    assert window.views["request"].stage.window_in_view == held
     window.store.edit(prompt_tokens=520)
     window.store.flush()
     assert window.store.result == evaluate(Scenario(prompt_tokens=520))
-    assert window.request.stage.window_in_view == held
+    assert window.views["request"].stage.window_in_view == held
 
 
 def test_that_the_preset_that_is_there_already_leaves_the_next_edit_alone(window: MainWindow) -> None:
@@ -113,4 +113,4 @@ def test_that_the_preset_that_is_there_already_leaves_the_next_edit_alone(window
     held = chosen_by_hand(window)
     window.store.edit(prompt_tokens=520)
     window.store.flush()
-    assert window.request.stage.window_in_view == held
+    assert window.views["request"].stage.window_in_view == held

@@ -52,7 +52,7 @@ def picture(widget: QWidget) -> QImage:
 def test_that_a_prompt_of_128_tokens_turns_the_block_blue_and_the_compute_meter_falls(
     window: MainWindow, qtbot: QtBot
 ) -> None:
-    request = window.request
+    request = window.views["request"]
     window.player.seek(0.0)
     assert request.figures[0].accessibleDescription().endswith("compute-bound prefill")
     assert request.stage.stage.blocks[0].bound == "compute"
@@ -75,7 +75,7 @@ def test_that_a_prompt_of_128_tokens_turns_the_block_blue_and_the_compute_meter_
 
 def test_that_63_others_make_the_train_taller_and_itl_29_percent_longer(window: MainWindow) -> None:
     def train_height() -> float:
-        return next(block.box.h for block in window.request.stage.stage.blocks if block.first > 0)
+        return next(block.box.h for block in window.views["request"].stage.stage.blocks if block.first > 0)
 
     alone, low = window.store.result, train_height()
     show(window, Scenario(others=63))
@@ -85,44 +85,44 @@ def test_that_63_others_make_the_train_taller_and_itl_29_percent_longer(window: 
     assert alone.itl_s is not None
     assert busy.itl_s is not None
     assert busy.itl_s / alone.itl_s == pytest.approx(1.29, abs=0.01)
-    assert "8.32 ms" in window.request.figures[1].accessibleDescription()
-    assert "64 streams" in window.request.figures[4].accessibleDescription()
+    assert "8.32 ms" in window.views["request"].figures[1].accessibleDescription()
+    assert "64 streams" in window.views["request"].figures[4].accessibleDescription()
 
 
 def test_that_the_meters_move_with_the_playhead(window: MainWindow) -> None:
     looks = []
     for time_s in (0.0, 0.1):
         window.player.seek(time_s)
-        window.request.say_moment()
-        looks.append(picture(window.request.meters))
+        window.views["request"].say_moment()
+        looks.append(picture(window.views["request"].meters))
     assert looks[0] != looks[1]
-    assert window.request.meters.accessibleDescription().startswith("Now: decode")
+    assert window.views["request"].meters.accessibleDescription().startswith("Now: decode")
 
 
 def test_that_tokens_appear_at_their_moments(window: MainWindow) -> None:
     request = window.store.result.request
     for number in (0, 1, 5, 60):
         window.player.seek(request.pass_end_s(number) - 1e-6)
-        window.request.say_moment()
-        words = window.request.answer.accessibleDescription()
+        window.views["request"].say_moment()
+        words = window.views["request"].answer.accessibleDescription()
         assert f"{number} of 128" in words if number else "waiting" in words
         window.player.seek(request.pass_end_s(number) + 1e-9)
-        window.request.say_moment()
-        assert f"{number + 1} of 128" in window.request.answer.accessibleDescription()
+        window.views["request"].say_moment()
+        assert f"{number + 1} of 128" in window.views["request"].answer.accessibleDescription()
 
 
 def test_that_what_does_not_fit_is_said_above_the_picture_that_is_drawn_all_the_same(
     window: MainWindow,
 ) -> None:
-    assert not window.request.warning.isVisible()
+    assert not window.views["request"].warning.isVisible()
     show(window, WARNED)
-    assert window.request.warning.isVisible()
-    assert "Does not fit" in window.request.warning.accessibleDescription()
+    assert window.views["request"].warning.isVisible()
+    assert "Does not fit" in window.views["request"].warning.accessibleDescription()
     assert "missing" in window.panel.memory.accessibleDescription()
-    assert window.request.stage.stage.is_marked
-    assert window.request.stage.stage.blocks
+    assert window.views["request"].stage.stage.is_marked
+    assert window.views["request"].stage.stage.blocks
     show(window, Scenario())
-    assert not window.request.warning.isVisible()
+    assert not window.views["request"].warning.isVisible()
 
 
 # --- an edit and everything that follows it ------------------------------------------------------
@@ -131,8 +131,8 @@ def test_that_what_does_not_fit_is_said_above_the_picture_that_is_drawn_all_the_
 def test_that_one_edit_shows_everywhere_at_once(window: MainWindow) -> None:
     views = [
         window.panel,
-        *window.request.figures[:3],
-        window.request.stage,
+        *window.views["request"].figures[:3],
+        window.views["request"].stage,
         window.transport.clock,
         window.top,
     ]
@@ -154,12 +154,12 @@ def test_that_undo_brings_back_every_pixel(window: MainWindow) -> None:
     window.player.seek(0.05)
     QCoreApplication.processEvents()
     before = {id(view): picture(view) for view in shown(window) if isinstance(view, PaintedView)}
-    in_view = window.request.stage.window_in_view
+    in_view = window.views["request"].stage.window_in_view
     show(window, PRESETS[1].apply(Scenario(weights_dtype="fp8", accelerator="L4")))
     window.store.undo()
     window.store.flush()
     window.player.seek(0.05)
-    window.request.stage.show_window(in_view)
+    window.views["request"].stage.show_window(in_view)
     QCoreApplication.processEvents()
     for view in shown(window):
         if isinstance(view, PaintedView) and id(view) in before and view.accessibleName() != "Notice":
@@ -281,7 +281,7 @@ def test_that_nothing_leaves_its_parent_and_no_neighbours_overlap(
     for widget in shown(window):
         if widget not in inside:
             assert is_inside_its_parent(widget), (type(widget).__name__, widget.accessibleName())
-    for parent in (window, window.top, window.request):
+    for parent in (window, window.top, window.views["request"]):
         children = [
             c for c in parent.children() if isinstance(c, QWidget) and c.isVisible() and not c.isWindow()
         ]
@@ -297,7 +297,7 @@ def test_that_nothing_leaves_its_parent_and_no_neighbours_overlap(
 @each_size
 def test_that_the_stage_has_the_largest_part_of_the_view(open_window: Open, width: int, height: int) -> None:
     window = open_window(width=width, height=height)
-    stage, view = window.request.stage, window.request
+    stage, view = window.views["request"].stage, window.views["request"]
     assert stage.width() > 0.6 * view.width()
     assert stage.height() > 0.3 * view.height()
     assert stage.stage.layout.plot.h > 60 * window.scale
@@ -339,12 +339,12 @@ def test_that_every_painted_widget_has_a_name(window: MainWindow, view: str) -> 
 
 def test_that_figures_meters_memory_and_stage_say_their_values(window: MainWindow) -> None:
     window.player.seek(0.1)
-    window.request.say_moment()
+    window.views["request"].say_moment()
     for widget in (
-        *window.request.figures,
-        window.request.meters,
-        window.request.stage,
-        window.request.answer,
+        *window.views["request"].figures,
+        window.views["request"].meters,
+        window.views["request"].stage,
+        window.views["request"].answer,
         window.panel.memory,
         *window.panel.sliders.values(),
     ):
@@ -353,7 +353,8 @@ def test_that_figures_meters_memory_and_stage_say_their_values(window: MainWindo
 
 def test_that_the_moment_is_said_once_the_playhead_rests(window: MainWindow, qtbot: QtBot) -> None:
     window.player.seek(0.3)
-    qtbot.waitUntil(lambda: "decode pass" in window.request.stage.accessibleDescription(), timeout=2_000)
+    stage = window.views["request"].stage
+    qtbot.waitUntil(lambda: "decode pass" in stage.accessibleDescription(), timeout=2_000)
 
 
 # --- playing -------------------------------------------------------------------------------------
@@ -422,8 +423,8 @@ def test_that_a_mistake_in_drawing_takes_nothing_down_and_is_logged_once(
     assert len(caplog.records) == 1
     assert "MetersView" in caplog.records[0].message
     assert caplog.records[0].exc_info
-    spot = window.request.meters.geometry().center()
-    where = window.request.mapTo(window, spot)
+    spot = window.views["request"].meters.geometry().center()
+    where = window.views["request"].mapTo(window, spot)
     assert colour_at(window, where.x(), where.y()).name() == window.theme.surface
 
 
@@ -495,8 +496,8 @@ def test_that_the_result_shown_is_the_one_of_the_scenario(window: MainWindow) ->
         expected = evaluate(scenario)
         assert window.store.result.request == expected.request
         assert window.player.clock.whole_s == expected.e2e_s
-        point = QPoint(round(window.request.stage.stage.overview_axis.to_px(expected.e2e_s)), 0)
-        assert point.x() == pytest.approx(window.request.stage.stage.layout.overview.right, abs=1)
+        point = QPoint(round(window.views["request"].stage.stage.overview_axis.to_px(expected.e2e_s)), 0)
+        assert point.x() == pytest.approx(window.views["request"].stage.stage.layout.overview.right, abs=1)
 
 
 def test_that_a_click_on_the_notes_shows_all_of_them(qtbot: QtBot, window: MainWindow) -> None:
@@ -504,7 +505,7 @@ def test_that_a_click_on_the_notes_shows_all_of_them(qtbot: QtBot, window: MainW
     window.store.edit(model="DeepSeek V3", accelerators="8", weights_dtype="published")
     window.store.flush()
     QApplication.processEvents()
-    warning = window.request.warning
+    warning = window.views["request"].warning
     assert warning.isVisible()
     qtbot.mouseClick(warning, Qt.MouseButton.LeftButton)
     shown = window.explainer.shown

@@ -20,7 +20,7 @@ def panel(qtbot: QtBot) -> ShapesPanel:
     made = ShapesPanel()
     qtbot.addWidget(made)
     made.resize(430, 190)
-    made.show_result(evaluate(Scenario()))
+    made.show_result(evaluate(Scenario()), 0.0)
     made.show()
     qtbot.waitExposed(made)
     QApplication.processEvents()
@@ -45,11 +45,11 @@ def test_that_the_same_result_paints_nothing_and_another_does(
     panel: ShapesPanel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repaints = Repaints(panel, monkeypatch)
-    panel.show_result(evaluate(Scenario()))
-    panel.show_result(evaluate(Scenario(output_tokens=300)))  # no part of the picture
+    panel.show_result(evaluate(Scenario()), 0.0)
+    panel.show_result(evaluate(Scenario(output_tokens=300)), 0.0)  # no part of the picture
     QApplication.processEvents()
     assert repaints.count == 0
-    panel.show_result(evaluate(Scenario(prompt_tokens=128)))
+    panel.show_result(evaluate(Scenario(prompt_tokens=128)), 0.0)
     QApplication.processEvents()
     assert repaints.count == 1
 

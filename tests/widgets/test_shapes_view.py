@@ -17,8 +17,8 @@ from pdviz.scene.shapes.page import build_shapes, sweep_share
 from pdviz.widgets.kit.paint import rect
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.slab import slab_outline
-from pdviz.widgets.shapes.paint import sweep_front
-from pdviz.widgets.shapes.view import ShapesCanvas, ShapesView, paint_shapes_page
+from pdviz.widgets.shapes.paint import paint_shapes_page, sweep_front
+from pdviz.widgets.shapes.view import ShapesCanvas, ShapesView
 
 WIDTH, HEIGHT = 1274, 758
 

@@ -343,7 +343,7 @@ def test_that_what_cannot_be_dropped_is_not_welcomed(window: MainWindow) -> None
 @pytest.mark.parametrize("view", ["request", "roofline", "shapes", "anatomy"])
 def test_that_nothing_in_the_window_takes_a_drop_for_itself(window: MainWindow, view: str) -> None:
     window.show_view(view)
-    window.explainer.open(window.request.figures[0], Pointed("ttft"), pin=True)
+    window.explainer.open(window.views["request"].figures[0], Pointed("ttft"), pin=True)
     for child in window.findChildren(QWidget):
         assert not (child.acceptDrops() and child.isEnabled()), child
 

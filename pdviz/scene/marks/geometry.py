@@ -56,6 +56,15 @@ def interface_scale(width: float, height: float, text_size: float = 1.0) -> floa
     return max(low * min(text_size, 1.0), min(SCALE_HIGH, round(fit * 20) / 20))
 
 
+TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
+
+
+def next_text_size(text_size: float, step: int) -> float:
+    """The next larger or smaller one of the text sizes; for 0 the usual one."""
+    nearest = min(range(len(TEXT_SIZES)), key=lambda i: abs(TEXT_SIZES[i] - text_size))
+    return TEXT_SIZES[min(max(nearest + step, 0), len(TEXT_SIZES) - 1)] if step else 1.0
+
+
 def page_type_scale(width: float, height: float) -> float:
     """How large type is drawn on a page of that size: as on a slide, however small."""
     return min(width / DESIGN_WIDTH, height / DESIGN_HEIGHT)

@@ -53,6 +53,8 @@ class Playback(msgspec.Struct, frozen=True):
 
     def with_whole(self, wall_s: float, whole_s: float) -> Playback:
         """Another request: the playhead keeps its relative place."""
+        if whole_s == self.whole_s:
+            return self
         share = self.at(wall_s) / self.whole_s
         return self._with(wall_s, min(share * whole_s, whole_s), whole_s=whole_s)
 

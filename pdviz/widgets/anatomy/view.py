@@ -168,9 +168,7 @@ class AnatomyCanvas(PaintedView):
 
 
 class AnatomyView(PageView):
-    """View 7. ``suggested(Suggestion)``: the user took what the memory card offers."""
-
-    suggested = Signal(object)
+    """What the memory card offers is suggested."""
 
     def __init__(self, result: Result, parent: QWidget | None = None) -> None:
         super().__init__("Anatomy", result, parent)
@@ -189,8 +187,7 @@ class AnatomyView(PageView):
             Explained(self.canvas, self.canvas.explain_at),
         )
 
-    @Slot(object, object)
-    def show_result(self, result: Result, names: frozenset[str], fresh: bool = False) -> None:
+    def show_result(self, result: Result, changed: frozenset[str], fresh: bool = False) -> None:
         """Another result; another model starts with its largest run of layers."""
         if result.architecture is not self._result.architecture or fresh:
             self._index = None

@@ -103,12 +103,13 @@ class Chip(PaintedButton):
         theme, s = self.theme, self.scale
         box = QRectF(self.rect()).adjusted(0.8, 0.8, -0.8, -0.8)
         p.setPen(QPen(colour(theme.text if self.is_on else theme.line), 1.5 * s if self.is_on else 1.0))
-        hovered = self.underMouse() or self.isDown()
+        hovered = (self.underMouse() or self.isDown()) and self.isEnabled()
         p.setBrush(colour(theme.raised if hovered or self.is_on else theme.surface))
         p.drawRoundedRect(box, box.height() / 2, box.height() / 2)
         whole = Box(0, 0, self.width(), self.height())
         text = elided(self.text(), CHIP_SIZE * s, True, self.width() - 6 * s)
-        draw_text(p, whole, text, theme.text if self.is_on else theme.muted, CHIP_SIZE * s, True, "center")
+        code = theme.text if self.is_on else theme.muted if self.isEnabled() else theme.line
+        draw_text(p, whole, text, code, CHIP_SIZE * s, True, "center")
 
 
 class IconButton(PaintedButton):

@@ -47,12 +47,16 @@ KEY = Qt.ItemDataRole.UserRole
 
 
 class Choice(msgspec.Struct, frozen=True):
-    """``key`` is what is chosen; ``words`` are further texts that a search finds it by."""
+    """``key`` is what is chosen; ``words`` are further texts that a search finds it by.
+
+    One that is not enabled is greyed, and chosen by nothing.
+    """
 
     key: str
     title: str
     detail: str = ""
     words: str = ""
+    is_enabled: bool = True
 
 
 def matching(choices: tuple[Choice, ...], search: str) -> list[Choice]:
@@ -101,7 +105,8 @@ class Row(QStyledItemDelegate):
         box = Box(area.x() + 12 * s, area.y(), area.width() - 24 * s, area.height())
         detail = index.data(DETAIL)
         title = Box(box.x, box.y + (5 * s if detail else 0), box.w, 20 * s if detail else box.h)
-        draw_text(painter, title, elided(index.data(), 14 * s, True, box.w), theme.text, 14 * s, True)
+        code = theme.text if state & QStyle.StateFlag.State_Enabled else theme.faint
+        draw_text(painter, title, elided(index.data(), 14 * s, True, box.w), code, 14 * s, True)
         for number, text in enumerate(self.lines(detail)):
             line = Box(box.x, title.bottom + 17 * s * number, box.w, 17 * s)
             draw_text(painter, line, text, theme.muted, DETAIL_SIZE * s)
@@ -207,6 +212,8 @@ class ChoicePopup(QFrame):
             item.setData(KEY, choice.key)
             item.setData(DETAIL, choice.detail)
             item.setToolTip(choice.detail)
+            if not choice.is_enabled:
+                item.setFlags(Qt.ItemFlag.NoItemFlags)
             self.list.addItem(item)
             if choice.key == current:
                 self.list.setCurrentItem(item)
@@ -237,7 +244,7 @@ class ChoicePopup(QFrame):
 
     @Slot(QListWidgetItem)
     def _choose(self, item: QListWidgetItem | None) -> None:
-        if item is not None and item.data(KEY) is not None:
+        if item is not None and item.data(KEY) is not None and item.flags() & Qt.ItemFlag.ItemIsEnabled:
             key = str(item.data(KEY))
             self.close()
             self.chosen.emit(key)

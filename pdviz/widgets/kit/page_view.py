@@ -6,18 +6,15 @@ from PySide6.QtCore import QEvent, QSize
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scene.marks.theme import DARK, Theme
+from pdviz.scene.marks.theme import Theme
+from pdviz.widgets.kit.main_view import MainView
 
 
-class PageView(QWidget):
+class PageView(MainView):
     """Calls ``build`` whenever what it is for has changed and it is seen, else once it is shown."""
 
     def __init__(self, name: str, result: Result, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName(name)
-        self.theme: Theme = DARK
-        self.scale = 1.0
-        self._result = result
+        super().__init__(name, result, parent)
         self._is_stale = True
 
     def build(self) -> None:
@@ -34,12 +31,6 @@ class PageView(QWidget):
         """Another theme or scale."""
         self.theme, self.scale = theme, scale
         self.rebuild()
-
-    def show_time(self, time_s: float) -> None:
-        """Moves the playhead, where there is one."""
-
-    def say_moment(self) -> None:
-        """Puts what is shown into words for assistive technology."""
 
     def showEvent(self, event: QEvent) -> None:
         if self._is_stale:

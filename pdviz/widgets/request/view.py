@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import request_layout
-from pdviz.scene.marks.theme import DARK, Theme
+from pdviz.scene.marks.theme import Theme
 from pdviz.scene.request.figures import headline_figures
 from pdviz.scene.request.remarks import Remark, remarks
-from pdviz.scene.roofline.curves import Roofline, build_roofline
 from pdviz.widgets.kit.figures_view import FigureView
+from pdviz.widgets.kit.live_panel import LivePanel
+from pdviz.widgets.kit.main_view import MainView
 from pdviz.widgets.kit.palette import text_width
 from pdviz.widgets.kit.pointed import Explained, always
 from pdviz.widgets.kit.view import PaintedView
@@ -21,31 +23,25 @@ from pdviz.widgets.request.answer import AnswerView
 from pdviz.widgets.request.meters import MetersView
 from pdviz.widgets.request.notice import NoticePanel
 from pdviz.widgets.request.warning import WarningView
-from pdviz.widgets.roofline.panel import RooflinePanel
-from pdviz.widgets.shapes.panel import ShapesPanel
 from pdviz.widgets.stage.view import StageView
 
 FIGURE_KEYS = ("ttft", "itl", "e2e", "decode_share", "tokens_per_s")
 """What explains each of the figures at the top."""
 
 
-class RequestView(QWidget):
-    """Shows a result at a moment.
+class RequestView(MainView):
+    """The lesson: one request on the time axis and what is behind it.
 
-    ``seeked(time_s)``: the user moved the playhead; ``view_asked(name)``: a panel was opened;
-    ``suggested(values)``: the notice's suggestion was taken.
+    ``panels`` are the small live forms of other views, by the names of these.
     """
 
-    seeked = Signal(float)
-    view_asked = Signal(str)
-    suggested = Signal(object)
-
-    def __init__(self, result: Result, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Request")
-        self.theme: Theme = DARK
-        self.scale = 1.0
-        self._result = result
+    def __init__(
+        self,
+        result: Result,
+        panels: Mapping[str, Callable[[QWidget], LivePanel]],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Request", result, parent)
         self._time_s = 0.0
         self._pass = -1
         self._tokens = -1
@@ -55,18 +51,17 @@ class RequestView(QWidget):
         self.stage = StageView(result, self)
         self.meters = MetersView(self)
         self.answer = AnswerView(self)
-        self.roofline = RooflinePanel(self)
-        self.shapes = ShapesPanel(self)
+        self.panels = {name: make(self) for name, make in panels.items()}
         self.notice = NoticePanel(self)
-        self._chart: Roofline | None = None
+        self.setFocusProxy(self.stage)
         self.stage.seeked.connect(self.seeked)
-        self.roofline.clicked.connect(partial(self.view_asked.emit, "roofline"))
-        self.shapes.clicked.connect(partial(self.view_asked.emit, "shapes"))
+        for name, panel in self.panels.items():
+            panel.clicked.connect(partial(self.view_asked.emit, name))
         self.notice.suggested.connect(self.suggested)
         self.show_result(result, frozenset())
 
     @Slot(object, object)
-    def show_result(self, result: Result, names: frozenset[str], fresh: bool = False) -> None:
+    def show_result(self, result: Result, changed: frozenset[str], fresh: bool = False) -> None:
         """Another result; ``fresh`` also puts the whole lesson back in view."""
         self._result = result
         self._time_s = min(self._time_s, result.e2e_s)
@@ -74,10 +69,10 @@ class RequestView(QWidget):
             view.show_figure(figure)
         self.stage.set_result(result, fresh=fresh)
         self._pass = self._tokens = -1
-        self._chart = build_roofline(result, self._time_s)
+        for panel in self.panels.values():
+            panel.show_result(result, self._time_s)
         self._show_moment()
-        self.shapes.show_result(result)
-        self.notice.show_result(result, names)
+        self.notice.show_result(result, changed)
         self._show_warnings()
 
     def _show_warnings(self) -> None:
@@ -99,23 +94,49 @@ class RequestView(QWidget):
         if number != self._pass:
             self._pass = number
             self.meters.show_pass(request.pass_cost(number), self._result.machine, number)
-            if self._chart is not None:
-                self._chart = self._chart.at_time(self._result, self._time_s)
-                self.roofline.show_roofline(self._chart)
+            for panel in self.panels.values():
+                panel.show_time(self._time_s)
         tokens = request.tokens_out_at(self._time_s)
         if tokens != self._tokens:
             self._tokens = tokens
             self.answer.show_tokens(self._result, tokens)
 
     def _panels(self) -> tuple[PaintedView, ...]:
-        return self.roofline, self.shapes, self.notice
+        return *self.panels.values(), self.notice
+
+    def moment_in_words(self) -> str:
+        return self.stage.spoken()
 
     def say_moment(self) -> None:
-        """Puts the present moment into words for assistive technology."""
-        self.stage.say(self.stage.spoken())
+        """The stage speaks; the others have their words ready."""
+        self.stage.say(self.moment_in_words())
         self.meters.say(self.meters.spoken())
         self.answer.say(self.answer.spoken())
-        self.roofline.say_moment()
+        for panel in self.panels.values():
+            panel.say_moment()
+
+    # --- commands of the window: the stage's ---------------------------------------------------
+
+    def suit_rate(self, rate: float) -> None:
+        self.stage.suit_rate(rate)
+
+    def set_reduced_motion(self, reduced: bool) -> None:
+        self.stage.reduces_motion = reduced
+
+    def zoom(self, factor: float) -> None:
+        self.stage.zoom(factor)
+
+    def pan(self, share: float) -> None:
+        self.stage.pan(share)
+
+    def fit(self) -> None:
+        self.stage.fit()
+
+    def fit_all(self) -> None:
+        self.stage.fit_all()
+
+    def zoom_to_range(self) -> None:
+        self.stage.zoom_to_measure()
 
     def explained(self) -> tuple[Explained, ...]:
         figures = zip(self.figures, FIGURE_KEYS, strict=True)

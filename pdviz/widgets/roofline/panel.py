@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QRegion
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
+from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.roofline.chart import Chart, DotMark
-from pdviz.scene.roofline.curves import Roofline
+from pdviz.scene.roofline.curves import Roofline, build_roofline
 from pdviz.scene.roofline.layout import lay_out_chart
 from pdviz.scene.roofline.page import panel_plot
 from pdviz.scene.roofline.words import describe_roofline, explain
-from pdviz.widgets.kit.fields import by_keyboard
-from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_text, elided, rect
+from pdviz.widgets.kit.live_panel import LivePanel
+from pdviz.widgets.kit.paint import draw_card, draw_text, elided, rect
 from pdviz.widgets.kit.palette import colour, text_width
-from pdviz.widgets.kit.view import PaintedView
 from pdviz.widgets.roofline.paint import now_box, now_mark, paint_chart, paint_now
 
 AXES = "FLOP/s over FLOPs per byte"
@@ -45,21 +45,23 @@ def panel_chart(box: Box, roofline: Roofline, scale: float) -> Chart:
     return lay_out_chart(roofline, panel_plot(box, scale), scale, text_width, detailed=False)
 
 
-class RooflinePanel(PaintedView):
-    """Shows a Roofline small. ``clicked``: the user wants to see the large one (mouse, Enter, Space)."""
-
-    clicked = Signal()
+class RooflinePanel(LivePanel):
+    """Shows a Roofline small."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Roofline")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip("Open the roofline")
+        super().__init__("Roofline", "Open the roofline", parent)
+        self._result: Result | None = None
         self._roofline: Roofline | None = None
         self._chart: Chart | None = None
         self._mark: DotMark | None = None
-        self._shows_focus = False
+
+    def show_result(self, result: Result, time_s: float) -> None:
+        self._result = result
+        self.show_roofline(build_roofline(result, time_s))
+
+    def show_time(self, time_s: float) -> None:
+        if self._roofline is not None and self._result is not None:
+            self.show_roofline(self._roofline.at_time(self._result, time_s))
 
     def show_roofline(self, roofline: Roofline) -> None:
         """Another chart, or the same at another pass: then only the ring is moved, if it moves at all."""
@@ -104,53 +106,7 @@ class RooflinePanel(PaintedView):
             self._chart = panel_chart(box, self._roofline, s)
         self._mark = now_mark(self._roofline, self._chart)
         paint_roofline_panel(p, box, self._roofline, theme, s, self._chart)
-        if self.underMouse() or (self.hasFocus() and self._shows_focus):
-            p.setRenderHint(ANTIALIASING, True)
-            p.setBrush(NO_BRUSH)
-            focused = self.hasFocus() and self._shows_focus
-            p.setPen(QPen(colour(theme.text if focused else theme.faint), (1.8 if focused else 1.0) * s))
-            p.drawRoundedRect(rect(box.inset(1.0 * s)), 8 * s, 8 * s)
-
-    # --- pressing it ---------------------------------------------------------------------------
-
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and _presses(event):
-            event.accept()
-            return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if _presses(event):
-            self.clicked.emit()
-        else:
-            super().keyPressEvent(event)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and self.rect().contains(event.position().toPoint()):
-            self.clicked.emit()
-
-    def enterEvent(self, event: QEnterEvent) -> None:
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self.update()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self._shows_focus = by_keyboard(event)
-        self.say_moment()
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-
-
-def _presses(event: QKeyEvent) -> bool:
-    keys = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
-    plain = (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
-    return event.key() in keys and event.modifiers() in plain
+        self.paint_frame(p)
 
 
 def _differ_by_now(one: Roofline, other: Roofline) -> bool:

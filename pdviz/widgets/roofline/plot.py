@@ -187,6 +187,14 @@ class RooflinePlot(pg.GraphicsView):
         """``factor`` times closer about the middle."""
         self.box.scaleBy((1 / factor, 1 / factor))
 
+    def pan(self, share: float) -> None:
+        """Along the axis of intensity by a share of what is in view, as far as there is chart."""
+        (low, high), _ = self.box.viewRange()
+        if self._home is not None:
+            by = share * (high - low)
+            by = min(max(by, self._home.x_low - low), self._home.x_high - high)
+            self.box.translateBy(x=by)
+
     def _set_home(self, home: Limits) -> None:
         self._home = home
         self.box.setLimits(

@@ -26,6 +26,7 @@ from pdviz.widgets.kit.buttons import Chip
 from pdviz.widgets.kit.choices import Choice, ChoicePopup
 from pdviz.widgets.kit.fields import snapped
 from pdviz.widgets.kit.figures_view import FigureView
+from pdviz.widgets.kit.main_view import MainView
 from pdviz.widgets.kit.palette import colour
 from pdviz.widgets.roofline.parts import ChartCard, DotHandle, NoteView, PinChip
 from pdviz.widgets.roofline.plot import RooflinePlot, outer_box
@@ -33,23 +34,18 @@ from pdviz.widgets.roofline.plot import RooflinePlot, outer_box
 PINS_MOST = 4
 
 
-class RooflineView(QWidget):
+class RooflineView(MainView):
     """Shows a result as a roofline.
 
-    ``edited(values)``: the user dragged a dot or moved it by key, {"prompt_tokens": n} or {"others": n}.
+    Dragging a dot, or moving it by key, edits the prompt or the others.
     ``pinned(names)``: other accelerators are on the chart now.
     """
 
-    edited = Signal(dict)
     pinned = Signal(object)
 
     def __init__(self, result: Result, catalogue: Catalogue, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Roofline")
-        self.theme: Theme = DARK
-        self.scale = 1.0
+        super().__init__("Roofline", result, parent)
         self._catalogue = catalogue
-        self._result = result
         self._time_s = 0.0
         self._pins: tuple[Accelerator, ...] = ()
         self._noticed = NOW
@@ -74,8 +70,7 @@ class RooflineView(QWidget):
 
     # --- what is shown -------------------------------------------------------------------------
 
-    @Slot(object, object)
-    def show_result(self, result: Result, names: object, fresh: bool = False) -> None:
+    def show_result(self, result: Result, changed: frozenset[str], fresh: bool = False) -> None:
         """Another result; ``fresh`` also puts the whole chart back in view."""
         self._result = result
         self._time_s = min(self._time_s, result.e2e_s)
@@ -102,20 +97,24 @@ class RooflineView(QWidget):
         self.plot.show_roofline(self.roofline, fresh)
         self._explain()
 
+    def moment_in_words(self) -> str:
+        return f"{explain(self.roofline, NOW).spoken} {describe_roofline(self.roofline)}"
+
     def say_moment(self) -> None:
-        """Puts the chart and the present pass into words for assistive technology."""
-        words = describe_roofline(self.roofline)
-        if words != self.accessibleDescription():
-            self.setAccessibleDescription(words)
+        super().say_moment()
         self.note.say(explain(self.roofline, self._noticed).spoken)
 
     def fit(self) -> None:
-        """All of the chart in view."""
+        self.plot.fit()
+
+    def fit_all(self) -> None:
         self.plot.fit()
 
     def zoom(self, factor: float) -> None:
-        """``factor`` times closer."""
         self.plot.zoom(factor)
+
+    def pan(self, share: float) -> None:
+        self.plot.pan(share)
 
     @Slot(str)
     def _notice(self, what: str) -> None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QRegion
+from PySide6.QtCore import QEvent
+from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.shapes.panel import SmallCase, SmallShapes, build_shapes_panel, small_case
-from pdviz.widgets.kit.fields import by_keyboard
-from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_scene_text
+from pdviz.widgets.kit.live_panel import LivePanel
+from pdviz.widgets.kit.paint import draw_card, draw_scene_text
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.slab import draw_outline, draw_slab
-from pdviz.widgets.kit.view import PaintedView
-
-OPENING_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
 def _paint(p: QPainter, small: SmallShapes, theme: Theme, scale: float) -> None:
@@ -39,22 +36,15 @@ def paint_shapes_panel(p: QPainter, box: Box, result: Result, theme: Theme, scal
     p.restore()
 
 
-class ShapesPanel(PaintedView):
-    """Shows the shapes of a result. ``clicked``: the user wants to see all of it."""
-
-    clicked = Signal()
+class ShapesPanel(LivePanel):
+    """Shows the shapes of a result, the same at any moment."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAccessibleName("Same weights, different shapes")
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setToolTip("Open the shapes of every weight matrix")
+        super().__init__("Same weights, different shapes", "Open the shapes of every weight matrix", parent)
         self._case: SmallCase | None = None
         self._shapes: SmallShapes | None = None
-        self._shows_focus = False
 
-    def show_result(self, result: Result) -> None:
+    def show_result(self, result: Result, time_s: float) -> None:
         """Another result; repaints only where it changes the panel."""
         case = small_case(result)
         if case != self._case:
@@ -85,47 +75,4 @@ class ShapesPanel(PaintedView):
         draw_card(p, Box(0, 0, self.width(), self.height()), theme, s)
         if self.shapes is not None:
             _paint(p, self.shapes, theme, s)
-        shows_focus = self.hasFocus() and self._shows_focus
-        if shows_focus or self.underMouse():
-            p.setRenderHint(ANTIALIASING, True)
-            p.setPen(
-                QPen(colour(theme.text if shows_focus else theme.muted), 1.4 * s if shows_focus else 1.0)
-            )
-            p.setBrush(NO_BRUSH)
-            p.drawRoundedRect(QRectF(self.rect()).adjusted(0.8, 0.8, -0.8, -0.8), 8 * s, 8 * s)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        inside = self.rect().contains(event.position().toPoint())
-        if event.button() == Qt.MouseButton.LeftButton and inside:
-            self.clicked.emit()
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-
-    def enterEvent(self, event: QEvent) -> None:
-        self.update()
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self.update()
-
-    def event(self, event: QEvent) -> bool:
-        # Space plays elsewhere; on a panel that has the focus it opens it, as on any button.
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            opens = event.key() in OPENING_KEYS and not event.modifiers()
-            if opens:
-                event.accept()
-                return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in OPENING_KEYS:
-            self.clicked.emit()
-        else:
-            super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self._shows_focus = by_keyboard(event)
-        self.update()
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
+        self.paint_frame(p)

@@ -36,6 +36,7 @@ from pdviz.scene.shapes.page import (
     sweep_share,
     weight_matrices,
 )
+from pdviz.scene.shapes.words import sweep_words
 from pdviz.units import percent
 from pdviz.widgets.kit.canvas import CachedCanvas
 from pdviz.widgets.kit.fields import by_keyboard
@@ -43,9 +44,7 @@ from pdviz.widgets.kit.page_view import PageView
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, rect
 from pdviz.widgets.kit.palette import colour, qt_palette, text_width
 from pdviz.widgets.kit.scroll_bars import dress
-from pdviz.widgets.shapes.paint import paint_entry, paint_shapes, paint_shapes_page, paint_sweep, sweep_front
-
-__all__ = ["MatrixList", "ShapesCanvas", "ShapesView", "paint_shapes_page"]
+from pdviz.widgets.shapes.paint import paint_entry, paint_shapes, paint_sweep, sweep_front
 
 LIST_KEYS = (
     Qt.Key.Key_Up,
@@ -196,7 +195,7 @@ class MatrixList(QListWidget):
 
 
 class ShapesView(PageView):
-    """View 3. ``matrix_chosen(index)``: the user took another matrix."""
+    """``matrix_chosen(index)``: the user took another matrix."""
 
     matrix_chosen = Signal(int)
 
@@ -212,8 +211,7 @@ class ShapesView(PageView):
         """Which of the model's matrices is shown."""
         return self._index
 
-    @Slot(object, object)
-    def show_result(self, result: Result, names: frozenset[str], fresh: bool = False) -> None:
+    def show_result(self, result: Result, changed: frozenset[str], fresh: bool = False) -> None:
         """Another result. The matrix stays while the model has one of that name; ``fresh`` forgets it."""
         if result.architecture is not self._result.architecture or fresh:
             matrices = weight_matrices(result.architecture)
@@ -237,10 +235,9 @@ class ShapesView(PageView):
             self.rebuild()
             self.matrix_chosen.emit(index)
 
-    def say_moment(self) -> None:
-        """Puts what is shown into words for assistive technology."""
-        if self.canvas.shapes is not None:
-            self.canvas.say(self.canvas.shapes.spoken)
+    def moment_in_words(self) -> str:
+        shapes = self.canvas.shapes
+        return sweep_words(shapes.rows, self.canvas.time_s) if shapes is not None else ""
 
     def build(self) -> None:
         """The page for what there is now."""

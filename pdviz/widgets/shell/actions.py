@@ -5,29 +5,33 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import msgspec
 from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QWidget
 
 from pdviz.scenario import PRESETS
-
-if TYPE_CHECKING:
-    from pdviz.widgets.shell.window import MainWindow
+from pdviz.widgets.kit.main_view import MainView, Verb
+from pdviz.widgets.shell.protocol import Shell
+from pdviz.widgets.views import VIEWS
 
 
 class Command(msgspec.Struct, frozen=True):
-    """``keys`` are shortcuts as Qt writes them; the first is shown in menus. ``run`` takes the window."""
+    """``keys`` are shortcuts as Qt writes them; the first is shown in menus.
+
+    ``verb`` is what it asks of the view that is shown: where the view cannot, the command is greyed.
+    """
 
     id: str
     title: str
     menu: str
     keys: tuple[str, ...]
-    run: Callable[[Any], object]
+    run: Callable[[Shell], object]
+    verb: Verb | None = None
 
 
-def _apply_preset(index: int, window: MainWindow) -> None:
-    window.panel.apply_preset(index)
+def _apply_preset(index: int, shell: Shell) -> None:
+    shell.panel.apply_preset(index)
 
 
 def _presets() -> tuple[Command, ...]:
@@ -37,13 +41,26 @@ def _presets() -> tuple[Command, ...]:
     )
 
 
-def _save_picture(window: MainWindow) -> None:
-    window.sharing.save_picture(window.view, window.player.time_s, window.theme)
+def _show_view(name: str, shell: Shell) -> None:
+    shell.show_view(name)
 
 
-def _copy_picture(window: MainWindow) -> None:
-    window.sharing.copy_picture(window.view, window.player.time_s, window.theme)
+def _views() -> tuple[Command, ...]:
+    return tuple(
+        Command(f"view.{row.key}", row.title, "View", (row.key,), partial(_show_view, row.name))
+        for row in VIEWS
+    )
 
+
+def _save_picture(shell: Shell) -> None:
+    shell.sharing.save_picture(shell.view, shell.player.time_s, shell.theme)
+
+
+def _copy_picture(shell: Shell) -> None:
+    shell.sharing.copy_picture(shell.view, shell.player.time_s, shell.theme)
+
+
+RANGE: Verb = "zoom_to_range"
 
 COMMANDS: tuple[Command, ...] = (
     Command("file.open", "Open…", "File", ("Ctrl+O",), lambda w: w.sharing.open_dialog()),
@@ -58,27 +75,24 @@ COMMANDS: tuple[Command, ...] = (
     Command("edit.paste", "Paste scenario", "Edit", ("Ctrl+V",), lambda w: w.sharing.paste()),
     Command("edit.model", "Find model", "Edit", ("Ctrl+F",), lambda w: w.panel.open_choices("model")),
     Command("play.toggle", "Play or pause", "Playback", ("Space",), lambda w: w.player.toggle()),
-    Command("play.back", "One pass back", "Playback", (",", "Left"), lambda w: w.step(-1)),
-    Command("play.ahead", "One pass on", "Playback", (".", "Right"), lambda w: w.step(1)),
-    Command("play.back10", "Ten passes back", "Playback", ("<", "Shift+Left"), lambda w: w.step(-10)),
-    Command("play.ahead10", "Ten passes on", "Playback", (">", "Shift+Right"), lambda w: w.step(10)),
+    Command("play.back", "One pass back", "Playback", (",", "Left"), lambda w: w.player.step(-1)),
+    Command("play.ahead", "One pass on", "Playback", (".", "Right"), lambda w: w.player.step(1)),
+    Command("play.back10", "Ten passes back", "Playback", ("<", "Shift+Left"), lambda w: w.player.step(-10)),
+    Command("play.ahead10", "Ten passes on", "Playback", (">", "Shift+Right"), lambda w: w.player.step(10)),
     Command("play.start", "To the start", "Playback", ("Home",), lambda w: w.player.seek(0.0)),
     Command("play.end", "To the end", "Playback", ("End",), lambda w: w.player.seek(math.inf)),
     Command("play.slower", "Slower", "Playback", ("[",), lambda w: w.player.change_rate(False)),
     Command("play.faster", "Faster", "Playback", ("]",), lambda w: w.player.change_rate(True)),
     Command("play.real", "Real time", "Playback", ("\\",), lambda w: w.transport.toggle_real_time()),
     Command("play.loop", "Loop", "Playback", ("Ctrl+L",), lambda w: w.transport.toggle_loop()),
-    Command("view.in", "Zoom in", "View", ("W", "+", "="), lambda w: w.request.stage.zoom(1.5)),
-    Command("view.out", "Zoom out", "View", ("S", "-"), lambda w: w.request.stage.zoom(1 / 1.5)),
-    Command("view.left", "Pan left", "View", ("A",), lambda w: w.request.stage.pan(-0.25)),
-    Command("view.right", "Pan right", "View", ("D",), lambda w: w.request.stage.pan(0.25)),
-    Command("view.fit", "Fit; again: everything", "View", ("F",), lambda w: w.request.stage.fit()),
-    Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.request.stage.zoom_to_measure()),
-    Command("view.all", "Whole request", "View", ("0",), lambda w: w.request.stage.fit_all()),
-    Command("view.1", "Request", "View", ("1",), lambda w: w.show_view("request")),
-    Command("view.2", "Roofline", "View", ("2",), lambda w: w.show_view("roofline")),
-    Command("view.3", "Shapes", "View", ("3",), lambda w: w.show_view("shapes")),
-    Command("view.7", "Anatomy", "View", ("7",), lambda w: w.show_view("anatomy")),
+    Command("view.in", "Zoom in", "View", ("W", "+", "="), lambda w: w.current.zoom(1.5), "zoom"),
+    Command("view.out", "Zoom out", "View", ("S", "-"), lambda w: w.current.zoom(1 / 1.5), "zoom"),
+    Command("view.left", "Pan left", "View", ("A",), lambda w: w.current.pan(-0.25), "pan"),
+    Command("view.right", "Pan right", "View", ("D",), lambda w: w.current.pan(0.25), "pan"),
+    Command("view.fit", "Fit; again: everything", "View", ("F",), lambda w: w.current.fit(), "fit"),
+    Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.current.zoom_to_range(), RANGE),
+    Command("view.all", "Everything", "View", ("0",), lambda w: w.current.fit_all(), "fit_all"),
+    *_views(),
     Command("view.next", "Next view", "View", ("Ctrl+Tab",), lambda w: w.next_view(1)),
     Command("view.previous", "Previous view", "View", ("Ctrl+Shift+Tab",), lambda w: w.next_view(-1)),
     Command("view.larger", "Larger text", "View", ("Ctrl++", "Ctrl+="), lambda w: w.change_text_size(1)),
@@ -95,17 +109,23 @@ COMMANDS: tuple[Command, ...] = (
 )  # fmt: skip
 
 
-def make_actions(window: MainWindow) -> dict[str, QAction]:
+def make_actions(shell: Shell, window: QWidget) -> dict[str, QAction]:
     """A QAction for each command, its shortcuts live in the window."""
     made = {}
     for command in COMMANDS:
         action = QAction(command.title, window)
         action.setShortcuts([QKeySequence(key) for key in command.keys])
-        action.triggered.connect(partial(_run, command, window))
+        action.triggered.connect(partial(_run, command, shell))
         window.addAction(action)
         made[command.id] = action
     return made
 
 
-def _run(command: Command, window: MainWindow, *_: object) -> None:
-    command.run(window)
+def enable_actions(actions: dict[str, QAction], view: MainView) -> None:
+    """Greys what the view that is shown cannot do."""
+    for command in COMMANDS:
+        actions[command.id].setEnabled(command.verb is None or view.can(command.verb))
+
+
+def _run(command: Command, shell: Shell, *_: object) -> None:
+    command.run(shell)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QDragEnterEvent, QPainter, QPen, QRegion
+from PySide6.QtGui import QPainter, QPen, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.marks.geometry import Box
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_text, rect
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.view import PaintedView
-
-if TYPE_CHECKING:
-    from pdviz.widgets.shell.window import MainWindow
 
 TITLE = "Drop a model, an accelerator or a scenario"
 KINDS = "config.json or its folder · GGUF · TOML · PNG or SVG saved by pdviz · a scenario line"
@@ -48,17 +43,3 @@ class DropCue(PaintedView):
         draw_text(p, Box(card.x, card.y + 18 * s, width, 30 * s), TITLE, theme.text, 20 * s, True, "center")
         line = Box(card.x, card.y + 53 * s, width, 22 * s)
         draw_text(p, line, KINDS, theme.muted, 13.5 * s, False, "center")
-
-
-def welcome(window: MainWindow, event: QDragEnterEvent) -> None:
-    """Takes a drag that may be dropped, and shows so."""
-    data = event.mimeData()
-    if not (data.hasUrls() or data.hasText() or data.hasImage()):
-        return
-    event.acceptProposedAction()
-    cue = window.drop_cue or DropCue(window)
-    cue.set_look(window.theme, window.scale)
-    cue.setGeometry(window.rect())
-    cue.show()
-    cue.raise_()
-    window.drop_cue = cue

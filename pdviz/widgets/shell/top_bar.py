@@ -16,16 +16,10 @@ from pdviz.widgets.kit.buttons import Chip, IconButton, PaintedButton
 from pdviz.widgets.kit.paint import draw_round_box, draw_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.pointed import Explained, always
+from pdviz.widgets.views import VIEWS
 
 TOP_HEIGHT = 52.0
 NAME = "Prefill and decode"
-VIEWS = (
-    ("request", "Request", "1"),
-    ("roofline", "Roofline", "2"),
-    ("shapes", "Shapes", "3"),
-    ("anatomy", "Anatomy", "7"),
-)
-"""Name, title and key of each view."""
 
 
 class Tab(PaintedButton):
@@ -87,9 +81,13 @@ class AssumptionsButton(PaintedButton):
 
 
 class TopBar(QWidget):
-    """Painted title with a few buttons. ``view_asked(name)``: a tab was pressed."""
+    """Painted title with a few buttons.
 
-    view_asked = Signal(str)
+    ``asked(command)``: a tab or a button was pressed; ``menu_asked(button)``: the one for all commands.
+    """
+
+    asked = Signal(str)
+    menu_asked = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -98,18 +96,30 @@ class TopBar(QWidget):
         self._words = ""
         self._words_box = Box(0, 0, 0, 0)
         self.tabs: dict[str, Tab] = {}
-        for name, title, key in VIEWS:
-            tab = Tab(title, key, self)
-            tab.clicked.connect(partial(self._ask, name))
-            self.tabs[name] = tab
+        for row in VIEWS:
+            tab = Tab(row.title, row.key, self)
+            tab.clicked.connect(partial(self._ask, f"view.{row.key}"))
+            self.tabs[row.name] = tab
         self.assumptions = AssumptionsButton(self)
         self.undo = IconButton("Undo (Ctrl+Z)", "undo", self)
         self.redo = IconButton("Redo (Ctrl+Shift+Z)", "redo", self)
         self.look = IconButton("Dark or light (Ctrl+T)", "theme", self)
         self.menu = Chip("Menu", self)
+        for button, command in (
+            (self.assumptions, "help.assumptions"),
+            (self.undo, "edit.undo"),
+            (self.redo, "edit.redo"),
+            (self.look, "view.theme"),
+        ):
+            button.clicked.connect(partial(self._ask, command))
+        self.menu.clicked.connect(partial(self.menu_asked.emit, self.menu))
 
-    def _ask(self, view: str, *_: object) -> None:
-        self.view_asked.emit(view)
+    def _ask(self, command: str, *_: object) -> None:
+        self.asked.emit(command)
+
+    def assumptions_right(self) -> int:
+        """Where the button of the assumptions ends, and the list below it."""
+        return self.assumptions.geometry().right()
 
     def explained(self) -> tuple[Explained, ...]:
         """The figures of the bar."""

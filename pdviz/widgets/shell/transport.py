@@ -174,6 +174,10 @@ class Transport(QWidget):
         """The figures of the bar."""
         return (Explained(self.rate, always("slow_motion"), is_clickable=False),)
 
+    def allow_fit(self, is_allowed: bool) -> None:
+        """Whether there is something to fit in what is shown."""
+        self.fit.setEnabled(is_allowed)
+
     @Slot()
     def toggle_loop(self) -> None:
         """At the end, from the start again, or not."""

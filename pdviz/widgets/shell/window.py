@@ -5,12 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import (
     QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
     QKeyEvent,
     QPainter,
     QPaintEvent,
@@ -20,31 +17,30 @@ from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from pdviz.evaluation import Result
 from pdviz.scenario import Scenario
-from pdviz.scene.marks.geometry import Box, interface_scale
+from pdviz.scene.marks.geometry import Box, interface_scale, next_text_size
 from pdviz.scene.marks.theme import DARK, LIGHT, Theme
-from pdviz.scene.request.timeline import RequestTimeline
 from pdviz.settings import Settings
 from pdviz.store import ScenarioStore
 from pdviz.widgets.controls.area import PanelArea
 from pdviz.widgets.controls.panel import PANEL_WIDTH, ControlPanel
+from pdviz.widgets.kit.main_view import MainView
 from pdviz.widgets.kit.palette import colour, font, qt_palette, system_is_dark
-from pdviz.widgets.request.view import RequestView
-from pdviz.widgets.shell.actions import make_actions
+from pdviz.widgets.shell.actions import enable_actions, make_actions
+from pdviz.widgets.shell.drop_area import DropArea
 from pdviz.widgets.shell.explainer import Explainer
 from pdviz.widgets.shell.player import Player
 from pdviz.widgets.shell.sharing import Sharing
 from pdviz.widgets.shell.toast import Toast
-from pdviz.widgets.shell.top_bar import TOP_HEIGHT, VIEWS, TopBar
+from pdviz.widgets.shell.top_bar import TOP_HEIGHT, TopBar
 from pdviz.widgets.shell.transport import TRANSPORT_HEIGHT, Transport
-from pdviz.widgets.shell.views import make_view
 from pdviz.widgets.shell.window_place import place_window
+from pdviz.widgets.views import VIEW_BY_NAME, VIEW_NAMES
 
 LEAST_WIDTH, LEAST_HEIGHT = 800, 450  # a 1080p screen at 200 % has 960 x 540
-TEXT_SIZES = (0.8, 0.9, 1.0, 1.1, 1.25, 1.4)
 SPOKEN_MS = 500
 
 
-class MainWindow(QWidget):
+class MainWindow(DropArea):
     """``closing(settings)`` is emitted once, with what is to be remembered."""
 
     closing = Signal(object)
@@ -54,10 +50,7 @@ class MainWindow(QWidget):
         self.setObjectName("pdviz")
         self.setWindowTitle("pdviz: prefill and decode, to scale")
         self.setMinimumSize(LEAST_WIDTH, LEAST_HEIGHT)
-        self.setAcceptDrops(True)
         self.store = store
-        self.theme: Theme = DARK
-        self.scale = 1.0
         self.text_size = settings.text_size
         self._choice = settings.theme
         self._settings = settings
@@ -65,31 +58,29 @@ class MainWindow(QWidget):
         self._changed: frozenset[str] = frozenset()
         self._fresh: Scenario | None = None  # what is shown from its beginning, once it has come
         self._has_palette = False
-        self.player = Player(RequestTimeline(store.result.request), self)
-        self.player.set_rate(settings.rate)
-        self.player.set_loop(settings.loops)
+        self.reduces_motion = settings.reduced_motion
         self.sharing = Sharing(store, self, settings.recent)
+        self.explainer = Explainer(
+            lambda: store.result, self, rate=lambda: self.player.clock.rate, catalogue=store.catalogue
+        )
         self.top = TopBar(self)
         self.panel = ControlPanel(store)
         self.panel_area = PanelArea(self.panel, self)
-        self.request = RequestView(store.result, self)
-        self.views: dict[str, Any] = {"request": self.request}
-        self.view = "request"
+        self.views: dict[str, MainView] = {}
+        self.view = VIEW_NAMES[0]
+        self.player = Player(self._made(self.view).timeline(store.result), self)
+        self.player.set_rate(settings.rate)
+        self.player.set_loop(settings.loops)
         self.transport = Transport(self.player, self)
         self.toast = Toast(self)
         self.help: Any = None
-        self.drop_cue: Any = None
-        self.actions_by_id = make_actions(self)
+        self.actions_by_id = make_actions(self, self)
         self._bind()
-        self._speaker = QTimer(self)
-        self._speaker.setSingleShot(True)
-        self._speaker.setInterval(SPOKEN_MS)
+        self._speaker = QTimer(self, singleShot=True, interval=SPOKEN_MS)
         self._speaker.timeout.connect(self._say_moment)
-        self.explainer = Explainer(self._newest, self, rate=self._rate, catalogue=store.catalogue)
-        for part in (self.request, self.panel, self.transport, self.top):
+        for part in (self.panel, self.transport, self.top):
             self.explainer.add(part.explained())
-        self.set_reduced_motion(settings.reduced_motion)
-        self.top.show_view(self.view)
+        self._name_view()
         self._show_result(store.result, frozenset())
         self._choose_theme()
 
@@ -103,41 +94,57 @@ class MainWindow(QWidget):
         self.sharing.warned.connect(partial(self.toast.tell, stays=True))
         self.sharing.reading.connect(self.toast.wait)
         self.player.moved.connect(self._show_time)
-        self.player.rate_changed.connect(self.request.stage.suit_rate)
-        self.request.seeked.connect(self.player.seek)
-        self.request.view_asked.connect(self.show_view)
-        self.request.suggested.connect(self.take_suggestion)
-        self.transport.fit_asked.connect(self.request.stage.fit)
-        self.top.view_asked.connect(self.show_view)
-        self.top.undo.clicked.connect(self.store.undo)
-        self.top.redo.clicked.connect(self.store.redo)
-        self.top.look.clicked.connect(self.toggle_theme)
-        self.top.menu.clicked.connect(self.open_menu)
-        self.top.assumptions.clicked.connect(self.open_assumptions)
+        self.player.rate_changed.connect(self._suit_rate)
+        self.transport.fit_asked.connect(partial(self._run, "view.fit"))
+        self.top.asked.connect(self._run)
+        self.top.menu_asked.connect(self.open_menu)
         QApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
 
     # --- views ---------------------------------------------------------------------------------
 
+    @property
+    def current(self) -> MainView:
+        """The view that is shown."""
+        return self.views[self.view]
+
+    def _made(self, name: str) -> MainView:
+        """A view, bound to the window; it is made when it is first wanted."""
+        if name not in self.views:
+            view = self.views[name] = VIEW_BY_NAME[name].make(self.store, self)
+            view.set_reduced_motion(self.reduces_motion)
+            view.seeked.connect(self.seek)
+            view.edited.connect(self.edit)
+            view.suggested.connect(self.take_suggestion)
+            view.view_asked.connect(self.show_view)
+            self.explainer.add(view.explained())
+        return self.views[name]
+
     @Slot(str)
     def show_view(self, name: str) -> None:
-        """Brings a view to the front; it is made when it is first shown."""
-        if name not in self.views:
-            self.views[name] = make_view(self, name)
+        """Brings a view to the front."""
+        view = self._made(name)
         self.view = name
-        self.top.show_view(name)
-        view = self.views[name]
+        self._name_view()
         view.set_look(self.theme, self.scale)
-        view.show_result(self.store.result, self._changed)
-        view.show_time(self.player.time_s)
+        self._show_current()
         self._lay_out()
         for key, other in self.views.items():
             other.setVisible(key == name)
         view.setFocus(Qt.FocusReason.OtherFocusReason)
 
+    def _name_view(self) -> None:
+        """Tab and commands as the view that is shown has them."""
+        self.top.show_view(self.view)
+        enable_actions(self.actions_by_id, self.current)
+        self.transport.allow_fit(self.current.can("fit"))
+
     def next_view(self, step: int) -> None:
         """The view beside the present one."""
-        names = [name for name, _, _ in VIEWS]
-        self.show_view(names[(names.index(self.view) + step) % len(names)])
+        self.show_view(VIEW_NAMES[(VIEW_NAMES.index(self.view) + step) % len(VIEW_NAMES)])
+
+    @Slot(str)
+    def _run(self, command: str, *_: object) -> None:
+        self.actions_by_id[command].trigger()
 
     @Slot(object)
     def take_suggestion(self, suggestion: Any) -> None:
@@ -151,12 +158,6 @@ class MainWindow(QWidget):
         self.panel.edit(**values)
 
     # --- what is shown -------------------------------------------------------------------------
-
-    def _newest(self) -> Result:
-        return self.store.result
-
-    def _rate(self) -> float:
-        return self.player.clock.rate
 
     @Slot()
     def _want_fresh(self) -> None:
@@ -172,15 +173,29 @@ class MainWindow(QWidget):
         self._shown, self._fresh = result, None
         if is_new:
             self._changed = names
-        self.player.set_timeline(RequestTimeline(result.request))
-        self.views[self.view].show_result(result, self._changed, fresh)
-        self.transport.show_timeline(self.player.timeline)
+        self._show_current(fresh)
         self.top.show_result(result, self.store.can_undo, self.store.can_redo)
+
+    def _show_current(self, fresh: bool = False) -> None:
+        result, view = self.store.result, self.current
+        self.player.set_timeline(view.timeline(result))
+        view.show_result(result, self._changed, fresh)
+        self.transport.show_timeline(self.player.timeline)
         self._show_time(self.player.time_s)
 
     @Slot(float)
+    def seek(self, time_s: float) -> None:
+        """Puts the playhead somewhere."""
+        self.player.seek(time_s)
+
+    @Slot(float)
+    def _suit_rate(self, rate: float) -> None:
+        for view in self.views.values():
+            view.suit_rate(rate)
+
+    @Slot(float)
     def _show_time(self, time_s: float) -> None:
-        self.views[self.view].show_time(time_s)
+        self.current.show_time(time_s)
         self.transport.show_time(time_s)
         self.explainer.refresh()
         if not self.player.clock.is_playing:
@@ -188,11 +203,7 @@ class MainWindow(QWidget):
 
     @Slot()
     def _say_moment(self) -> None:
-        self.views[self.view].say_moment()
-
-    def step(self, passes: int) -> None:
-        """Moves the playhead by whole passes."""
-        self.player.step(passes)
+        self.current.say_moment()
 
     @Slot(str)
     def complain(self, sentence: str) -> None:
@@ -227,7 +238,7 @@ class MainWindow(QWidget):
             QToolTip.setPalette(qt_palette(theme))
         self.theme, self.scale = theme, scale
         self.setFont(font(13 * scale))
-        parts: tuple[Any, ...] = (self.top, self.panel, self.transport, self.toast, self.views[self.view])
+        parts: tuple[Any, ...] = (self.top, self.panel, self.transport, self.toast, self.current)
         for part in parts:
             part.set_look(theme, scale)
         self.explainer.set_look(theme, scale)
@@ -251,7 +262,7 @@ class MainWindow(QWidget):
         boxes = (
             (self.top, Box(0, 0, width, top)),
             (self.panel_area, panel),
-            (self.views[self.view], Box(left, panel.y, width - left - gap, panel.h)),
+            (self.current, Box(left, panel.y, width - left - gap, panel.h)),
             (self.transport, Box(0, height - foot, width, foot)),
         )
         for part, box in boxes:
@@ -261,8 +272,7 @@ class MainWindow(QWidget):
         self.toast.lay_out()
         if self.help is not None:
             self.help.setGeometry(self.rect())
-        if self.drop_cue is not None:
-            self.drop_cue.setGeometry(self.rect())
+        self.fit_cue()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         with QPainter(self) as p:
@@ -276,22 +286,20 @@ class MainWindow(QWidget):
 
     def toggle_full_screen(self) -> None:
         """Full screen and back."""
-        if self.isFullScreen():
-            self.showNormal()
-        else:
-            self.showFullScreen()
+        self.setWindowState(self.windowState() ^ Qt.WindowState.WindowFullScreen)
 
-    def open_menu(self) -> None:
+    @Slot(object)
+    def open_menu(self, button: QWidget) -> None:
         """The menu of all commands."""
         from pdviz.widgets.shell.menus import open_menu
 
-        open_menu(self)
+        open_menu(self, button)
 
     def open_palette(self) -> None:
         """Every command by name."""
         from pdviz.widgets.shell.menus import open_palette
 
-        open_palette(self)
+        open_palette(self, self.top)
 
     def open_help(self) -> None:
         """The sheet of keys."""
@@ -309,49 +317,30 @@ class MainWindow(QWidget):
 
         popup = Assumptions(self.store, self.theme, self.scale, self)
         popup.refused.connect(self.complain)
-        button = self.top.assumptions.geometry()
-        popup.open_below(self, button.right(), self.top.height())
+        popup.open_below(self, self.top.assumptions_right(), self.top.height())
 
     def change_text_size(self, step: int) -> None:
         """Larger or smaller type and spacing; 0 goes back to the usual size."""
-        nearest = min(range(len(TEXT_SIZES)), key=lambda i: abs(TEXT_SIZES[i] - self.text_size))
-        index = TEXT_SIZES.index(1.0) if step == 0 else min(max(nearest + step, 0), len(TEXT_SIZES) - 1)
-        self.text_size = TEXT_SIZES[index]
+        self.text_size = next_text_size(self.text_size, step)
         self._set_look(self.theme, interface_scale(self.width(), self.height(), self.text_size))
 
     def set_reduced_motion(self, reduced: bool) -> None:
         """Jumps of the view are not animated, nothing plays by itself."""
         self.reduces_motion = reduced
-        self.request.stage.reduces_motion = reduced
+        for view in self.views.values():
+            view.set_reduced_motion(reduced)
 
     def toggle_motion(self) -> None:
         """Reduced motion, or as usual."""
         self.set_reduced_motion(not self.reduces_motion)
         self.toast.inform("Motion is reduced." if self.reduces_motion else "Motion is as usual.")
 
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        from pdviz.widgets.shell.drop_cue import welcome
-
-        welcome(self, event)
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self._end_drag()
-
-    def _end_drag(self) -> bool:
-        """Takes the cue for a drop away; False where there is none."""
-        was_shown = self.drop_cue is not None and bool(self.drop_cue.isVisible())
-        if was_shown:
-            self.drop_cue.hide()
-        return was_shown
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self._end_drag()
-        if self.sharing.open_mime(event.mimeData()):
-            event.acceptProposedAction()
+    def drop(self, data: QMimeData) -> bool:
+        return self.sharing.open_mime(data)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            if self._end_drag():
+            if self.end_drag():
                 return
             was_reading = self.sharing.stop_reading()
             if self.toast.isVisible():
@@ -376,7 +365,7 @@ class MainWindow(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         self._follow_visibility()
-        self.request.stage.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.current.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def hideEvent(self, event: QEvent) -> None:
         self.player.set_seen(False)
