@@ -19,7 +19,7 @@ from pdviz.report import estimate_json, estimate_text
 from pdviz.scenario import Scenario, edit
 from pdviz.scene.marks.theme import DARK, LIGHT, contrast
 from pdviz.scene.request.figures import headline_figures
-from pdviz.scene.stage.hover import hover
+from pdviz.scene.request.hover import hover
 
 LINK_BYTES_PER_S = 2e9
 LAUNCH_S = 40e-6

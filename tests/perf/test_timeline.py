@@ -13,8 +13,7 @@ from pdviz.catalogue import default_catalogue
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario
 from pdviz.scene.marks.axis import Window
-from pdviz.scene.stage.hover import hover, pass_under
-from pdviz.widgets.stage.view import StageView
+from pdviz.widgets.request.stage import RequestStage
 
 WIDTH, HEIGHT = 1400, 460
 FRAMES = 60
@@ -27,17 +26,17 @@ def _result(output_tokens: int) -> Result:
     return evaluate(scenario, default_catalogue())
 
 
-def _stage(output_tokens: int) -> StageView:
-    view = StageView(_result(output_tokens))
+def _stage(output_tokens: int) -> RequestStage:
+    view = RequestStage(_result(output_tokens))
     view.resize(WIDTH, HEIGHT)
     view.show()
     QApplication.processEvents()
     return view
 
 
-def _pan_ms(view: StageView) -> float:
+def _pan_ms(view: RequestStage) -> float:
     """Median frame of panning with (nearly) all passes in view: everything is laid out and painted anew."""
-    whole_s = view.stage.overview_axis.end_s
+    whole_s = view.stage.whole.end_s
 
     def pan(index: int) -> None:
         left = 1e-4 * whole_s * (index % 20)
@@ -96,15 +95,13 @@ def test_that_hovering_finds_its_pass_at_once_at_any_length(say: Callable[[str],
     load_look()
     for tokens in (128, 10_000_000):
         result = _result(tokens)
-        view = StageView(result)
+        view = RequestStage(result)
         view.resize(WIDTH, HEIGHT)
         stage = view.stage
-        plot = stage.layout.plot
+        plot = stage.plot
         begin = clock()
         for x in range(1000):
-            index = pass_under(stage, result.request, plot.x + x, plot.bottom - 2)
-            assert index is not None
-            hover(result, index)
+            assert stage.hover(plot.x + x, plot.bottom - 2) is not None
         each_ms = clock() - begin  # seconds for 1,000 look-ups
         say(f"hover at {tokens:,} tokens: {each_ms * 1e3:.0f} µs")
         assert each_ms < 0.2

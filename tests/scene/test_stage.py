@@ -10,22 +10,18 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scene_world import MODELS, measure, result_of, scenarios, views
+from stage_parts import RequestParts
 
 from pdviz.evaluation import Result
 from pdviz.scenario import PRESETS, Scenario
 from pdviz.scene.marks.axis import Window, automatic_window
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Text
-from pdviz.scene.stage.stage import (
-    LANE_SAMPLES,
-    LEAST_BLOCK_PX,
-    Block,
-    Lane,
-    Stage,
-    block_height,
-    build_stage,
-    stage_layout,
-)
+from pdviz.scene.request.passes import LEAST_BLOCK_PX, block_height
+from pdviz.scene.request.stage import LANE_SAMPLES, Scales, request_tracks, scales_of
+from pdviz.scene.stage.lanes import Lane
+from pdviz.scene.stage.parts import Block
+from pdviz.scene.stage.stage import build_stage
 
 FEW = settings(max_examples=40)  # a scene costs some milliseconds, and there are many claims
 
@@ -38,7 +34,7 @@ class Scene(msgspec.Struct, frozen=True):
     width: float
     height: float
     scale: float
-    stage: Stage
+    stage: RequestParts
 
     def __repr__(self) -> str:
         return f"scene({self.result.scenario}, {self.window}, {self.width}, {self.height}, {self.scale})"
@@ -50,12 +46,14 @@ def scene(
     width: float = 1100,
     height: float = 600,
     scale: float = 1.0,
+    scales: Scales | None = None,
+    whole_s: float | None = None,
 ) -> Scene:
     result = result_of(scenario)
     window = window or automatic_window(result.ttft_s, result.itl_s, result.e2e_s)
-    return Scene(
-        result, window, width, height, scale, build_stage(result, window, width, height, scale, measure)
-    )
+    tracks = request_tracks(result, scales)
+    stage = build_stage(tracks, window, whole_s or result.e2e_s, width, height, scale, measure)
+    return Scene(result, window, width, height, scale, RequestParts(stage))
 
 
 @st.composite
@@ -75,7 +73,7 @@ def extent_s(result: Result, block: Block) -> tuple[float, float]:
     return request.pass_start_s(block.first), request.pass_end_s(block.first + block.passes - 1)
 
 
-def is_fine(stage: Stage) -> bool:
+def is_fine(stage: RequestParts) -> bool:
     """True where decode passes are drawn one by one."""
     return all(block.passes == 1 for block in stage.blocks)
 
@@ -268,7 +266,9 @@ def test_that_the_pass_under_the_mouse_is_the_block_that_is_drawn_there(
             continue  # drawn at least a pixel wide, so that it can be seen
         left, right = max(block.box.x, x0) + 0.01, min(block.box.right, x1) - 0.01
         x = left + place * (right - left)
-        hit = s.result.request.pass_at(axis.to_s(x))
+        found = s.stage.stage.hover(x, block.box.bottom - 0.5)
+        assert found is not None
+        hit = found.index
         assert block.first <= hit < block.first + block.passes
 
 
@@ -367,11 +367,11 @@ def test_that_lanes_name_the_bound_that_their_colour_means(s: Scene) -> None:
 # --- words ---------------------------------------------------------------------------------------
 
 
-def written(stage: Stage) -> list[Text]:
+def written(stage: RequestParts) -> list[Text]:
     """Every text on the stage."""
     found = [*stage.texts, *(d.text for d in stage.dimensions)]
     found += [text for _, text in (*stage.levels, *stage.ticks)]
-    found += [text for text in (stage.inside, stage.inside_detail) if text is not None]
+    found += stage.inside
     return [text for text in found if text.text]
 
 
@@ -406,14 +406,13 @@ def test_that_texts_are_as_wide_as_measured_and_never_tiny(s: Scene) -> None:
 @given(scenes())
 @FEW
 def test_that_names_inside_the_prefill_block_fit_into_it(s: Scene) -> None:
-    for text in (s.stage.inside, s.stage.inside_detail):
-        if text is not None:
-            box = s.stage.blocks[0].box
-            assert s.stage.blocks[0].first == 0
-            assert box.x <= text.box.x
-            assert text.box.right <= box.right
-            assert box.y <= text.box.y
-            assert text.box.bottom <= box.bottom
+    for text in s.stage.inside:
+        box = s.stage.blocks[0].box
+        assert s.stage.blocks[0].first == 0
+        assert box.x <= text.box.x
+        assert text.box.right <= box.right
+        assert box.y <= text.box.y
+        assert text.box.bottom <= box.bottom
 
 
 @given(scenes())
@@ -492,8 +491,7 @@ def test_that_the_rows_of_the_stage_lie_one_below_the_other(
 ) -> None:
     assume(height >= 330 * scale)
     assume(width >= 200 * scale)
-    layout = stage_layout(width, height, scale)
-    rows = [getattr(layout, name) for name in layout.__struct_fields__]
+    rows = scene(Scenario(), None, width, height, scale).stage.boxes
     for upper, lower in itertools.pairwise(rows):
         assert upper.bottom <= lower.y + 1e-6
     assert rows[-1].bottom <= height
@@ -548,3 +546,41 @@ def test_that_thin_passes_have_no_ghost_until_one_zooms_in() -> None:
     assert [ghost.first for ghost in whole.stage.ghosts] == [0]
     near = scene(Scenario(), Window(0.015, 0.045))
     assert {ghost.first for ghost in near.stage.ghosts} >= {1, 2, 3}
+
+
+# --- one scale for two ---------------------------------------------------------------------------
+
+
+@given(scenarios(), scenarios(), st.floats(0.01, 1.0))
+@FEW
+def test_that_two_requests_on_one_scale_can_be_compared_by_eye(
+    one: Scenario, other: Scenario, share: float
+) -> None:
+    results = result_of(one), result_of(other)
+    scales = scales_of(results[0]).with_room_for(scales_of(results[1]))
+    assert scales == scales_of(results[1]).with_room_for(scales_of(results[0]))
+    whole_s = max(result.e2e_s for result in results)
+    window = Window(0.0, share * whole_s)
+    mine, theirs = (scene(s, window, scales=scales, whole_s=whole_s) for s in (one, other))
+    assert mine.stage.boxes == theirs.stage.boxes
+    assert (mine.stage.axis, mine.stage.overview_axis) == (theirs.stage.axis, theirs.stage.overview_axis)
+    for s in (mine, theirs):
+        plot, request = s.stage.layout.plot, s.result.request
+        for block in s.stage.blocks:
+            tokens = request.prefill.tokens if block.first == 0 else request.train.tokens
+            assert block.box.h == pytest.approx(block_height(tokens, scales.top_tokens, plot, 1.0))
+            assert plot.x - 1e-6 <= block.box.x
+            assert block.box.right <= plot.right + 1e-6
+        assert s.stage.overview[-1].box.right == pytest.approx(
+            s.stage.overview_axis.to_px(s.result.e2e_s), abs=1.0
+        )
+
+
+def test_that_a_lane_on_a_wider_scale_is_lower_and_keeps_its_ground() -> None:
+    usual = scene(Scenario()).stage.lanes
+    wide = scene(Scenario(), scales=Scales(131_072.0, 0.9, top_share=2.0)).stage.lanes
+    for one, other in zip(usual, wide, strict=True):
+        assert one.y(0.0) == one.box.bottom
+        assert other.y(0.0) == other.box.bottom
+        assert (other.box.bottom - other.y(0.8)) / other.box.h == pytest.approx(0.4)
+        assert (one.box.bottom - one.y(0.8)) / one.box.h == pytest.approx(0.8)

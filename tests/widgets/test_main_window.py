@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QPoint, QRect, Qt, QTimer
+from PySide6.QtCore import QCoreApplication, QRect, Qt, QTimer
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from stage_parts import RequestParts
 
 from pdviz.evaluation import evaluate
 from pdviz.scenario import PRESETS, Scenario
@@ -55,7 +56,7 @@ def test_that_a_prompt_of_128_tokens_turns_the_block_blue_and_the_compute_meter_
     request = window.views["request"]
     window.player.seek(0.0)
     assert request.figures[0].accessibleDescription().endswith("compute-bound prefill")
-    assert request.stage.stage.blocks[0].bound == "compute"
+    assert RequestParts(request.stage.stage).blocks[0].bound == "compute"
     request.say_moment()
     before = request.meters.accessibleDescription()
     assert "compute 55.0 %" in before
@@ -65,7 +66,7 @@ def test_that_a_prompt_of_128_tokens_turns_the_block_blue_and_the_compute_meter_
     qtbot.keyClick(edit, Key.Key_Return)
     qtbot.waitUntil(lambda: window.store.result.scenario.prompt_tokens == 128, timeout=1_000)
     assert request.figures[0].accessibleDescription().endswith("bandwidth-bound prefill")
-    block = request.stage.stage.blocks[0]
+    block = RequestParts(request.stage.stage).blocks[0]
     assert (block.first, block.bound) == (0, "bandwidth")
     request.say_moment()
     after = request.meters.accessibleDescription()
@@ -75,7 +76,8 @@ def test_that_a_prompt_of_128_tokens_turns_the_block_blue_and_the_compute_meter_
 
 def test_that_63_others_make_the_train_taller_and_itl_29_percent_longer(window: MainWindow) -> None:
     def train_height() -> float:
-        return next(block.box.h for block in window.views["request"].stage.stage.blocks if block.first > 0)
+        blocks = RequestParts(window.views["request"].stage.stage).blocks
+        return next(block.box.h for block in blocks if block.first > 0)
 
     alone, low = window.store.result, train_height()
     show(window, Scenario(others=63))
@@ -119,8 +121,8 @@ def test_that_what_does_not_fit_is_said_above_the_picture_that_is_drawn_all_the_
     assert window.views["request"].warning.isVisible()
     assert "Does not fit" in window.views["request"].warning.accessibleDescription()
     assert "missing" in window.panel.memory.accessibleDescription()
-    assert window.views["request"].stage.stage.is_marked
-    assert window.views["request"].stage.stage.blocks
+    assert RequestParts(window.views["request"].stage.stage).is_marked
+    assert RequestParts(window.views["request"].stage.stage).blocks
     show(window, Scenario())
     assert not window.views["request"].warning.isVisible()
 
@@ -300,7 +302,7 @@ def test_that_the_stage_has_the_largest_part_of_the_view(open_window: Open, widt
     stage, view = window.views["request"].stage, window.views["request"]
     assert stage.width() > 0.6 * view.width()
     assert stage.height() > 0.3 * view.height()
-    assert stage.stage.layout.plot.h > 60 * window.scale
+    assert RequestParts(stage.stage).layout.plot.h > 60 * window.scale
 
 
 def test_that_the_window_cannot_be_made_too_small(window: MainWindow) -> None:
@@ -402,7 +404,7 @@ def test_that_a_frame_repaints_only_what_has_moved(
         monkeypatch.setattr(kind, "paint", counted)
     window.player.seek(0.0505)
     QCoreApplication.processEvents()
-    assert "StageView" in painted
+    assert "RequestStage" in painted
     assert not {"FigureView", "MemoryView", "LogSlider", "AnswerView", "MetersView"} & set(painted)
 
 
@@ -496,8 +498,9 @@ def test_that_the_result_shown_is_the_one_of_the_scenario(window: MainWindow) ->
         expected = evaluate(scenario)
         assert window.store.result.request == expected.request
         assert window.player.clock.whole_s == expected.e2e_s
-        point = QPoint(round(window.views["request"].stage.stage.overview_axis.to_px(expected.e2e_s)), 0)
-        assert point.x() == pytest.approx(window.views["request"].stage.stage.layout.overview.right, abs=1)
+        stage = RequestParts(window.views["request"].stage.stage)
+        end = stage.overview_axis.to_px(expected.e2e_s)
+        assert end == pytest.approx(stage.layout.overview.right, abs=1)
 
 
 def test_that_a_click_on_the_notes_shows_all_of_them(qtbot: QtBot, window: MainWindow) -> None:

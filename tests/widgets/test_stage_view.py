@@ -15,6 +15,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, QPointF, Qt
 from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
+from stage_parts import RequestParts
 
 import pdviz
 from pdviz.evaluation import Result, evaluate
@@ -22,8 +23,8 @@ from pdviz.scenario import Scenario
 from pdviz.scene.marks.axis import Window, automatic_window
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, LIGHT
+from pdviz.widgets.request.stage import RequestStage
 from pdviz.widgets.stage.paint import open_stretches
-from pdviz.widgets.stage.view import StageView
 
 Key = Qt.Key
 LEFT, MIDDLE = Qt.MouseButton.LeftButton, Qt.MouseButton.MiddleButton
@@ -40,7 +41,7 @@ class Held:
     def __init__(self, bot: QtBot, scenario: Scenario | None = None) -> None:
         self.bot = bot
         self.result: Result = evaluate(scenario or Scenario())
-        self.view = StageView(self.result)
+        self.view = RequestStage(self.result)
         self.view.set_look(DARK, 1.0)
         self.asked: list[float] = []
         self.view.seeked.connect(self.asked.append)
@@ -57,8 +58,12 @@ class Held:
         return self.view.window_in_view
 
     @property
+    def parts(self) -> RequestParts:
+        return RequestParts(self.view.stage)
+
+    @property
     def plot(self) -> Box:
-        return self.view.stage.layout.plot
+        return self.parts.layout.plot
 
     def settle(self) -> None:
         """Lets a jump of the view come to its end."""
@@ -231,7 +236,7 @@ def test_that_panning_by_keys_moves_a_share_and_stops_at_the_ends(held: Held) ->
 
 def test_that_the_frame_on_the_overview_can_be_dragged(held: Held) -> None:
     held.view.show_window(Window(0.3, 0.5))
-    stage = held.view.stage
+    stage = held.parts
     strip = stage.layout.overview
     y = round(strip.y + strip.h / 2)
     middle = round(stage.view.x + stage.view.w / 2)
@@ -246,15 +251,15 @@ def test_that_the_frame_on_the_overview_can_be_dragged(held: Held) -> None:
 
 def test_that_a_click_on_the_overview_brings_that_place_into_view(held: Held) -> None:
     held.view.show_window(Window(0.0, 0.1))
-    strip = held.view.stage.layout.overview
-    at = QPoint(round(held.view.stage.overview_axis.to_px(0.6)), round(strip.y + strip.h / 2))
+    strip = held.parts.layout.overview
+    at = QPoint(round(held.parts.overview_axis.to_px(0.6)), round(strip.y + strip.h / 2))
     held.bot.mouseClick(held.view, LEFT, PLAIN, at)
     assert (held.window.start_s + held.window.end_s) / 2 == pytest.approx(0.6, abs=2e-3)
     assert held.window.span_s == pytest.approx(0.1)
 
 
 def test_that_a_double_click_on_the_overview_shows_everything(held: Held) -> None:
-    strip = held.view.stage.layout.overview
+    strip = held.parts.layout.overview
     held.bot.mouseDClick(held.view, LEFT, PLAIN, QPoint(round(strip.right - 20), round(strip.y + 10)))
     held.settle()
     assert held.window == Window(0.0, held.result.e2e_s)
@@ -295,7 +300,7 @@ def test_that_a_click_puts_the_playhead_there(held: Held) -> None:
 
 
 def test_that_dragging_along_the_axis_takes_the_playhead_along_and_never_out_of_view(held: Held) -> None:
-    y = held.view.stage.layout.ticks.y + 8
+    y = held.parts.layout.ticks.y + 8
     held.drag(held.at(0.02, y), held.at(0.08, y))
     assert len(held.asked) >= 4
     assert held.asked == sorted(held.asked)
@@ -376,7 +381,7 @@ def test_that_a_measured_stretch_can_be_zoomed_to(held: Held) -> None:
     found = held.view.measured
     assert found is not None
     assert held.window.start_s <= found.start_s < found.end_s <= held.window.end_s
-    assert held.window.span_s <= 1.2 * found.duration_s
+    assert held.window.span_s <= 1.2 * (found.end_s - found.start_s)
 
 
 def cards(held: Held) -> list[QWidget]:
@@ -385,7 +390,7 @@ def cards(held: Held) -> list[QWidget]:
 
 
 def test_that_the_card_beside_the_cursor_is_about_the_block_under_it(held: Held) -> None:
-    for block in held.view.stage.blocks[:4]:
+    for block in held.parts.blocks[:4]:
         middle = QPoint(round(block.box.x + block.box.w / 2), round(block.box.bottom - 3))
         held.bot.mouseMove(held.view, middle)
         expected = "Prefill" if block.first == 0 else f"Decode pass {block.first} of 127"
@@ -397,7 +402,7 @@ def test_that_the_card_beside_the_cursor_is_about_the_block_under_it(held: Held)
 def test_that_the_card_stays_inside_the_stage(held: Held) -> None:
     held.view.fit_all()
     held.settle()
-    layout = held.view.stage.layout
+    layout = held.parts.layout
     ends = (layout.plot.x + 1, layout.plot.right - 2)
     for x, lane in itertools.product(ends, (layout.compute, layout.bandwidth)):
         held.bot.mouseMove(held.view, QPoint(round(x), round(lane.bottom - 2)))
@@ -477,11 +482,11 @@ from PySide6.QtGui import QImage
 from pdviz.app import load_look, make_application
 from pdviz.evaluation import evaluate
 from pdviz.scenario import Scenario
-from pdviz.widgets.stage.view import StageView
+from pdviz.widgets.request.stage import RequestStage
 
 application = make_application()
 load_look()
-view = StageView(evaluate(Scenario()))
+view = RequestStage(evaluate(Scenario()))
 view.resize(701, 401)
 view.show()
 for time_s in (0.0, 0.01, 0.011, 0.03, 0.0301, 0.05, 0.02):
@@ -525,15 +530,15 @@ def test_that_the_picture_shows_the_theme_the_moment_and_the_request(held: Held)
 
 def test_that_the_playhead_strikes_no_text_through(held: Held) -> None:
     held.view.set_result(evaluate(Scenario(prompt_tokens=32_768)))
-    stage = held.view.stage
+    stage = held.parts
     layout = stage.layout
     texts = [*stage.texts, *(d.text for d in stage.dimensions)]
-    texts += [text for text in (stage.inside, stage.inside_detail) if text is not None]
+    texts += stage.inside
     lengths = set()
     for i in range(200):
         x = layout.plot.x + i / 199 * layout.plot.w
         top, bottom = layout.wedge.bottom, layout.bandwidth.bottom
-        stretches = open_stretches(stage, x, top, bottom, 1.0)
+        stretches = open_stretches(stage.stage.texts, x, top, bottom, 1.0)
         assert top <= stretches[0][0]
         assert stretches[-1][1] == bottom
         for y0, y1 in stretches:
@@ -550,7 +555,7 @@ def test_that_the_block_of_a_short_prompt_turns_blue(held: Held) -> None:
     for prompt in (512, 128):
         held.view.set_result(evaluate(Scenario(prompt_tokens=prompt)))
         held.view.show_window(first_view(held.result))
-        block = held.view.stage.blocks[0]
+        block = held.parts.blocks[0]
         assert block.first == 0
         spot = QPoint(round(block.box.x + 0.9 * block.box.w), round(block.box.bottom - 3))
         colours.append(picture(held).pixelColor(spot).name())

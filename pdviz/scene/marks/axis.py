@@ -40,7 +40,7 @@ class TimeAxis(msgspec.Struct, frozen=True):
 
 
 class Window(msgspec.Struct, frozen=True):
-    """The part of a request that is in view, seconds."""
+    """A stretch of time that is in view, seconds."""
 
     start_s: float
     end_s: float
@@ -63,6 +63,13 @@ class Window(msgspec.Struct, frozen=True):
         span = min(self.span_s, whole_s)
         start = min(max(self.start_s, 0.0), whole_s - span)
         return Window(start, start + span)
+
+    def towards(self, other: Window, share: float) -> Window:
+        """Between this and another, ``share`` of the way."""
+        return Window(
+            self.start_s + (other.start_s - self.start_s) * share,
+            self.end_s + (other.end_s - self.end_s) * share,
+        )
 
     def showing(self, time_s: float, whole_s: float, lead: float = 0.1) -> Window:
         """Turned like a page where ``time_s`` has left it: the time then stands ``lead`` from the left."""

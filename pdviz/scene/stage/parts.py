@@ -1,12 +1,119 @@
-"""What a stage is made of: rows, blocks, dimensions, lanes, texts. Values only."""
+"""What a stage is made of: tracks, each with the row that it draws in its box. Values only."""
 
 from __future__ import annotations
+
+import enum
+import math
+from typing import Any, Protocol
 
 import msgspec
 
 from pdviz.scene.marks.axis import TimeAxis
 from pdviz.scene.marks.geometry import Box
-from pdviz.scene.marks.parts import Dimension, Text
+from pdviz.scene.marks.parts import Dimension, Hover, MeasureText, Text
+
+
+class Grip(enum.Enum):
+    """What a part of a stage does under the hand: move the playhead, or the view on the whole."""
+
+    SEEK = enum.auto()
+    WHOLE = enum.auto()
+
+
+class Wish(msgspec.Struct, frozen=True):
+    """How high a track wants to be: design pixels, or a share of the card where that is more.
+
+    ``gap`` design pixels stay free above it. Tracks that ``grow`` share what is left. One that
+    ``spans`` has no time axis and takes the gutter for labels too.
+    """
+
+    height: float = 0.0
+    share: float = 0.0
+    gap: float = 0.0
+    grow: float = 0.0
+    spans: bool = False
+
+
+class Space(msgspec.Struct, frozen=True):
+    """What a track draws its row in: a box, the time in view across it, and the whole time across it."""
+
+    box: Box
+    axis: TimeAxis
+    whole: TimeAxis
+    scale: float
+    measure: MeasureText
+
+    def text(
+        self, x: float, y: float, text: str, role: str, size: float, bold: bool, align: str = "left"
+    ) -> Text:
+        """A text whose box starts at ``x`` (left) or ends there (right)."""
+        width = math.ceil(self.measure(text, size * self.scale, bold)) + 2
+        left = x if align == "left" else x - width if align == "right" else x - width / 2
+        box = Box(left, y, width, self.line_height(size))
+        return Text(box, text, role, size * self.scale, bold, align)
+
+    def line_height(self, size: float) -> float:
+        return 1.35 * size * self.scale
+
+    def dimension(
+        self,
+        axis: TimeAxis,
+        span_s: tuple[float, float],
+        y: float,
+        foot: float,
+        label: str,
+        room: Box,
+        *,
+        aside: bool = False,
+    ) -> Dimension:
+        """A stretch of time with its length: in its middle where there is room, else beside it."""
+        start_s, end_s = span_s
+        x0, x1 = axis.clipped_px(start_s), axis.clipped_px(end_s)
+        half = self.line_height(13) / 2
+        text = self.text((x0 + x1) / 2, y - half, label, "text", 13, True, "center")
+        splits = not aside and x1 - x0 > text.box.w + 44 * self.scale
+        if not splits:
+            text = self.text(x1 + 9 * self.scale, y - half, label, "text", 13, True)
+            if text.box.right > room.right:
+                text = self.text(x0 - 9 * self.scale, y - half, label, "text", 13, True, "right")
+        return Dimension(
+            x0, x1, y, foot, text, splits,
+            opens_left=start_s < axis.start_s - 1e-12,
+            opens_right=end_s > axis.end_s * (1 + 1e-12),
+        )  # fmt: skip
+
+
+class Row(msgspec.Struct, frozen=True):
+    """What a track draws in ``box``. Painters are found by its type."""
+
+    box: Box
+
+    @property
+    def plot(self) -> Box | None:
+        """The part in which time is read: grid lines, measures and the playhead cross it."""
+        return None
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """What the playhead must not strike through."""
+        return ()
+
+    @property
+    def grips(self) -> tuple[tuple[Grip, Box], ...]:
+        """The parts that can be taken hold of; a plot is one without saying so."""
+        return ()
+
+
+class Track(Protocol):
+    """Something that goes on in time, one row of a stage."""
+
+    @property
+    def wish(self) -> Wish: ...
+
+    def build(self, space: Space) -> Row: ...
+
+    def hover(self, row: Any, time_s: float, y: float) -> Hover | None:
+        """What there is at a moment and a height of its row."""
 
 
 class Block(msgspec.Struct, frozen=True):
@@ -16,72 +123,3 @@ class Block(msgspec.Struct, frozen=True):
     bound: str
     first: int
     passes: int
-
-
-class Lane(msgspec.Struct, frozen=True):
-    """A utilisation over time: ``points`` are (x, share of peak), ``ceiling`` what is achievable."""
-
-    box: Box
-    name: str
-    bound: str
-    points: tuple[tuple[float, float], ...]
-    ceiling: float
-
-
-class StageLayout(msgspec.Struct, frozen=True):
-    """Where the rows of the stage are."""
-
-    header: Box
-    total: Box
-    overview: Box
-    wedge: Box
-    measures: Box
-    plot: Box
-    compute: Box
-    bandwidth: Box
-    ticks: Box
-
-
-class Stage(msgspec.Struct, frozen=True):
-    """Everything on the stage except the playhead. ``ghosts`` are the blocks as no engine could beat them."""
-
-    layout: StageLayout
-    axis: TimeAxis
-    overview_axis: TimeAxis
-    blocks: tuple[Block, ...]
-    ghosts: tuple[Block, ...]
-    overview: tuple[Block, ...]
-    view: Box
-    lanes: tuple[Lane, ...]
-    dimensions: tuple[Dimension, ...]
-    texts: tuple[Text, ...]
-    inside: Text | None
-    inside_detail: Text | None
-    levels: tuple[tuple[float, Text], ...]
-    ticks: tuple[tuple[float, Text], ...]
-    is_marked: bool
-    is_ideal: bool
-
-
-LANE_GAP, HIGH_LANE_GAP = 19.0, 27.0
-"""Design pixels above a lane: more where its ceiling, and so its name, is near the top."""
-
-
-def stage_layout(width: float, height: float, scale: float, ceiling: float = 0.0) -> StageLayout:
-    """Rows of the stage in a card of that size; ``ceiling`` is the higher of what lanes can reach."""
-    pad, gutter = 18 * scale, 74 * scale
-    left, inner = pad + gutter, max(width - 2 * pad - gutter, 10.0)
-    y = 12 * scale
-    header = Box(pad, y, width - 2 * pad, 24 * scale)
-    total = Box(left, header.bottom + 4 * scale, inner, 18 * scale)
-    overview = Box(left, total.bottom + 2 * scale, inner, 22 * scale)
-    wedge = Box(left, overview.bottom + 2 * scale, inner, 11 * scale)
-    measures = Box(left, wedge.bottom, inner, 24 * scale)
-    bottom = height - 6 * scale
-    axis_row = Box(left, bottom - 24 * scale, inner, 24 * scale)
-    lane_height = max(29 * scale, 0.095 * height)
-    lane_gap = (HIGH_LANE_GAP if ceiling > 0.85 else LANE_GAP) * scale
-    bandwidth = Box(left, axis_row.y - 4 * scale - lane_height, inner, lane_height)
-    compute = Box(left, bandwidth.y - lane_gap - lane_height, inner, lane_height)
-    plot = Box(left, measures.bottom, inner, max(compute.y - lane_gap - measures.bottom, 10.0))
-    return StageLayout(header, total, overview, wedge, measures, plot, compute, bandwidth, axis_row)

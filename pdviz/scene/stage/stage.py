@@ -1,84 +1,130 @@
-"""The stage: one request to scale, as a value that painting, hit-testing and tests read.
+"""A stage: tracks one below the other over one time window, as a value that painting and hands read.
 
-Time runs left to right. A pass is a block: width its duration, height the tokens it carries (log2),
-colour what limits it. Above it the whole request with the view on it; below it the two utilisations
-on the same axis. No more marks than pixels: where passes are too thin to be told apart they are one
-band for each segment of the train, so the cost does not grow with the tokens.
+Time runs left to right and is one axis for all of them. Which tracks there are is the business of the
+view that shows them.
 """
 
 from __future__ import annotations
 
-from pdviz.evaluation import Result
-from pdviz.scene.marks.axis import TimeAxis, Window, ticks
-from pdviz.scene.marks.geometry import Box
-from pdviz.scene.marks.parts import Dimension, MeasureText, Text
-from pdviz.scene.stage.builder import (
-    LANE_SAMPLES,
-    LEAST_BLOCK_PX,
-    StageBuilder,
-    bands,
-    block_height,
-    lanes,
-    tick_texts,
-)
-from pdviz.scene.stage.parts import Block, Lane, Stage, StageLayout, stage_layout
+from collections.abc import Sequence
+from typing import TypeVar
 
-__all__ = [
-    "LANE_SAMPLES",
-    "LEAST_BLOCK_PX",
-    "Block",
-    "Dimension",
-    "Lane",
-    "MeasureText",
-    "Stage",
-    "StageLayout",
-    "Text",
-    "block_height",
-    "build_stage",
-    "stage_layout",
-]
+import msgspec
+
+from pdviz.scene.marks.axis import TimeAxis, Window
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.parts import Hover, MeasureText, Text
+from pdviz.scene.stage.parts import Grip, Row, Space, Track, Wish
+
+PAD, GUTTER, TOP, FOOT = 18.0, 74.0, 12.0, 6.0
+"""Design pixels round the tracks; the gutter holds their names, left of the axis."""
+
+R = TypeVar("R", bound=Row)
+
+
+class Placed(msgspec.Struct, frozen=True):
+    """A track with what it has drawn."""
+
+    track: Track
+    row: Row
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """Everything on a stage except the playhead. ``plot`` is where time is read, from top to bottom."""
+
+    axis: TimeAxis
+    whole: TimeAxis
+    placed: tuple[Placed, ...]
+    plot: Box
+
+    def rows(self, kind: type[R]) -> tuple[R, ...]:
+        """The rows of one kind, from the top."""
+        return tuple(placed.row for placed in self.placed if isinstance(placed.row, kind))
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        """What the playhead must not strike through."""
+        return tuple(text for placed in self.placed for text in placed.row.texts)
+
+    @property
+    def head_y(self) -> float:
+        """Where the playhead has its handle: above the first track in which time is read."""
+        return next((placed.row.box.y for placed in self.placed if placed.row.plot), self.plot.y)
+
+    def grips(self, grip: Grip) -> tuple[Box, ...]:
+        """Where one can take hold of the stage in that way."""
+        return tuple(box for placed in self.placed for kind, box in placed.row.grips if kind is grip)
+
+    def reads_time_at(self, y: float) -> bool:
+        """True on a track in which time is read, and in the gap below it."""
+        below = [*(placed.row.box.y for placed in self.placed[1:]), self.plot.bottom]
+        return any(
+            placed.row.plot is not None and placed.row.box.y <= y < max(end, placed.row.box.bottom)
+            for placed, end in zip(self.placed, below, strict=True)
+        )
+
+    def hover(self, x: float, y: float) -> Hover | None:
+        """What is drawn at a point."""
+        if self.plot.x <= x < self.plot.right:
+            for placed in self.placed:
+                if placed.row.box.contains(x, y):
+                    return placed.track.hover(placed.row, self.axis.to_s(x), y)
+        return None
+
+
+def lay_out(wishes: Sequence[Wish], width: float, height: float, scale: float) -> tuple[Box, ...]:
+    """The boxes of tracks, one below the other, in a card of that size."""
+    heights = [max(wish.height * scale, wish.share * height) for wish in wishes]
+    growing = [number for number, wish in enumerate(wishes) if wish.grow]
+    first, last = (growing[0], growing[-1]) if growing else (len(wishes), len(wishes))
+    tops, low = [0.0] * len(wishes), height - FOOT * scale
+    for number in range(len(wishes) - 1, last, -1):
+        tops[number] = low - heights[number]
+        low = tops[number] - wishes[number].gap * scale
+    y = TOP * scale
+    for number in range(first):
+        tops[number] = y + wishes[number].gap * scale
+        y = tops[number] + heights[number]
+    between = range(first, last + 1) if growing else range(0)
+    taken = sum(wishes[k].gap * scale + (0.0 if wishes[k].grow else heights[k]) for k in between)
+    free, weight = low - y - taken, sum(wishes[k].grow for k in between)
+    for number in between:
+        tops[number] = y + wishes[number].gap * scale
+        if wishes[number].grow:
+            rest = low - tops[number] if number == last else free * wishes[number].grow / weight
+            heights[number] = max(rest, heights[number], 0.0)
+        y = tops[number] + heights[number]
+    pad, (left, inner) = PAD * scale, time_extent(width, scale)
+    return tuple(
+        Box(pad, top, width - 2 * pad, high) if wish.spans else Box(left, top, inner, high)
+        for wish, top, high in zip(wishes, tops, heights, strict=True)
+    )
+
+
+def time_extent(width: float, scale: float) -> tuple[float, float]:
+    """Where the time axis begins in a card of that width, and how wide it is."""
+    pad, gutter = PAD * scale, GUTTER * scale
+    return pad + gutter, max(width - 2 * pad - gutter, 10.0)
 
 
 def build_stage(
-    result: Result, window: Window, width: float, height: float, scale: float, measure: MeasureText
+    tracks: Sequence[Track],
+    window: Window,
+    whole_s: float,
+    width: float,
+    height: float,
+    scale: float,
+    measure: MeasureText,
 ) -> Stage:
-    """The stage for ``result`` with ``window`` in view, in a card of ``width`` x ``height``."""
-    machine = result.machine
-    ceiling = max(machine.compute_efficiency, machine.bandwidth_efficiency)
-    layout = stage_layout(width, height, scale, ceiling)
-    request = result.request
-    axis = TimeAxis(window.start_s, window.end_s, layout.plot.x, layout.plot.w)
-    whole = TimeAxis(0.0, request.e2e_s, layout.overview.x, layout.overview.w)
-    top_tokens = float(
-        max(result.architecture.max_context_tokens or 131_072, request.prefill.tokens, request.train.tokens)
+    """The tracks with ``window`` of ``whole_s`` in view, in a card of ``width`` x ``height``."""
+    boxes = lay_out([track.wish for track in tracks], width, height, scale)
+    left, inner = time_extent(width, scale)
+    axis = TimeAxis(window.start_s, window.end_s, left, inner)
+    whole = TimeAxis(0.0, whole_s, left, inner)
+    placed = tuple(
+        Placed(track, track.build(Space(box, axis, whole, scale, measure)))
+        for track, box in zip(tracks, boxes, strict=True)
     )
-    builder = StageBuilder(result, layout, axis, top_tokens, scale, measure)
-    blocks = builder.blocks()
-    inside, inside_detail = builder.name_passes()
-    builder.measure_ttft()
-    builder.measure_itl()
-    builder.measure_total(whole)
-    view_left, view_right = whole.clipped_px(window.start_s), whole.clipped_px(window.end_s)
-    least = 8 * scale
-    if view_right - view_left < least:
-        middle = (view_left + view_right) / 2
-        view_left = min(max(middle - least / 2, layout.overview.x), layout.overview.right - least)
-        view_right = view_left + least
-    return Stage(
-        layout=layout,
-        axis=axis,
-        overview_axis=whole,
-        blocks=blocks,
-        ghosts=builder.ghosts(blocks),
-        overview=bands(request, whole, layout.overview.inset(0, 4 * scale)),
-        view=Box(view_left, layout.overview.y, view_right - view_left, layout.overview.h),
-        lanes=lanes(request, machine, axis, layout),
-        dimensions=tuple(builder.dimensions),
-        texts=tuple(builder.texts),
-        inside=inside,
-        inside_detail=inside_detail,
-        levels=builder.levels(),
-        ticks=tick_texts(ticks(window, int(layout.plot.w / (96 * scale))), axis, layout, scale, measure),
-        is_marked=not result.memory.fits,
-        is_ideal=result.fidelity.is_floor,
-    )
+    plots = [one.row.plot for one in placed if one.row.plot is not None]
+    top, bottom = (plots[0].y, plots[-1].bottom) if plots else (0.0, 0.0)
+    return Stage(axis, whole, placed, Box(left, top, inner, bottom - top))

@@ -22,8 +22,8 @@ from pdviz.widgets.kit.view import PaintedView
 from pdviz.widgets.request.answer import AnswerView
 from pdviz.widgets.request.meters import MetersView
 from pdviz.widgets.request.notice import NoticePanel
+from pdviz.widgets.request.stage import RequestStage
 from pdviz.widgets.request.warning import WarningView
-from pdviz.widgets.stage.view import StageView
 
 FIGURE_KEYS = ("ttft", "itl", "e2e", "decode_share", "tokens_per_s")
 """What explains each of the figures at the top."""
@@ -48,7 +48,7 @@ class RequestView(MainView):
         self._warnings: tuple[Remark, ...] = ()
         self.figures = [FigureView(self) for _ in headline_figures(result)]
         self.warning = WarningView(self)
-        self.stage = StageView(result, self)
+        self.stage = RequestStage(result, self)
         self.meters = MetersView(self)
         self.answer = AnswerView(self)
         self.panels = {name: make(self) for name, make in panels.items()}

@@ -1,30 +1,10 @@
-"""What is under the cursor on the stage, and what is said about it."""
+"""What is said about a pass."""
 
 from __future__ import annotations
 
-from pdviz.costmodel.request import RequestCost
 from pdviz.evaluation import Result
 from pdviz.scene.marks.parts import Hover
-from pdviz.scene.stage.stage import Stage
 from pdviz.units import count, duration, percent, plural, si, significant, size, written
-
-
-def pass_under(stage: Stage, request: RequestCost, x: float, y: float) -> int | None:
-    """The pass drawn at a point of the stage (block or lane); None beside them.
-
-    Reads the geometry that is painted, and finds the pass in closed form at any length.
-    """
-    axis, plot = stage.axis, stage.layout.plot
-    if not plot.x <= x < plot.right:
-        return None
-    time_s = axis.to_s(x)
-    if not 0 <= time_s <= request.e2e_s:
-        return None
-    index = request.pass_at(time_s)
-    if any(lane.box.contains(x, y) for lane in stage.lanes):
-        return index
-    top = next((b.box.y for b in stage.blocks if (b.first == 0) == (index == 0)), plot.bottom)
-    return index if top <= y <= plot.bottom else None
 
 
 def hover(result: Result, index: int) -> Hover:

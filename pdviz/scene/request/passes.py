@@ -1,16 +1,23 @@
-"""Builds the parts of a stage from a result: blocks or bands, names, measures, utilisation lanes, ticks."""
+"""The passes of a request as blocks, with their names and measures.
+
+A pass is a block: width its duration, height the tokens it carries (log2), colour what limits it. No more
+marks than pixels: where passes are too thin to be told apart they are one band for each segment of the
+train, so the cost does not grow with the tokens.
+"""
 
 from __future__ import annotations
 
 import math
 
+import msgspec
+
 from pdviz.costmodel.request import RequestCost
-from pdviz.costmodel.roofline import Machine
 from pdviz.evaluation import Result
-from pdviz.scene.marks.axis import Tick, TimeAxis
+from pdviz.scene.marks.axis import TimeAxis
 from pdviz.scene.marks.geometry import Box
-from pdviz.scene.marks.parts import Dimension, MeasureText, Text
-from pdviz.scene.stage.parts import Block, Lane, StageLayout
+from pdviz.scene.marks.parts import Dimension, Hover, Text
+from pdviz.scene.request.hover import hover
+from pdviz.scene.stage.parts import Block, Row, Space, Wish
 from pdviz.units import count, plural, written
 
 LEAST_BLOCK_PX = 3.0
@@ -18,7 +25,8 @@ LEAST_GHOST_PX, DECODE_GHOST_PX = 12.0, 60.0
 """Design pixels: how wide prefill and a decode pass are where their speed of light is worth drawing."""
 LOW_PX = 18.0
 """Design pixels: lower passes have no room for an outline."""
-LANE_SAMPLES = 48
+MEASURES = 24.0
+"""Design pixels above the blocks, for the measures of them."""
 
 
 def block_height(tokens: float, top_tokens: float, plot: Box, scale: float) -> float:
@@ -28,25 +36,77 @@ def block_height(tokens: float, top_tokens: float, plot: Box, scale: float) -> f
     return foot + room * math.log2(max(tokens, 1)) / math.log2(top_tokens)
 
 
-class StageBuilder:
-    """Collects what stands in the plot; holds what its parts have in common."""
+class Passes(Row, frozen=True):
+    """Blocks in ``ground``, measures above it. ``ghosts`` are the blocks as no engine could beat them."""
 
-    def __init__(
-        self,
-        result: Result,
-        layout: StageLayout,
-        axis: TimeAxis,
-        top_tokens: float,
-        scale: float,
-        measure: MeasureText,
-    ) -> None:
+    ground: Box
+    blocks: tuple[Block, ...]
+    ghosts: tuple[Block, ...]
+    dimensions: tuple[Dimension, ...]
+    names: tuple[Text, ...]
+    inside: tuple[Text, ...]
+    levels: tuple[tuple[float, Text], ...]
+    is_marked: bool
+
+    @property
+    def plot(self) -> Box:
+        return self.ground
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        return (*self.names, *(dimension.text for dimension in self.dimensions), *self.inside)
+
+
+class PassesTrack(msgspec.Struct, frozen=True):
+    """The passes of ``result``; a block of ``top_tokens`` tokens fills the height."""
+
+    result: Result
+    top_tokens: float
+
+    @property
+    def wish(self) -> Wish:
+        return Wish(34.0, grow=1.0)
+
+    def build(self, space: Space) -> Passes:
+        builder = _Builder(self.result, space, self.top_tokens)
+        blocks = builder.blocks()
+        inside = builder.name_passes()
+        builder.measure_ttft()
+        builder.measure_itl()
+        return Passes(
+            box=space.box,
+            ground=builder.plot,
+            blocks=blocks,
+            ghosts=builder.ghosts(blocks),
+            dimensions=tuple(builder.dimensions),
+            names=tuple(builder.texts),
+            inside=inside,
+            levels=builder.levels(),
+            is_marked=not self.result.memory.fits,
+        )
+
+    def hover(self, row: Passes, time_s: float, y: float) -> Hover | None:
+        request = self.result.request
+        if not 0 <= time_s <= request.e2e_s:
+            return None
+        index = request.pass_at(time_s)
+        top = next((b.box.y for b in row.blocks if (b.first == 0) == (index == 0)), row.ground.bottom)
+        return hover(self.result, index) if y >= top else None
+
+
+class _Builder:
+    """Collects what stands in the row; holds what its parts have in common."""
+
+    def __init__(self, result: Result, space: Space, top_tokens: float) -> None:
         self.result, self.request = result, result.request
-        self.layout, self.axis, self.scale = layout, axis, scale
-        self.top_tokens, self.text_width = top_tokens, measure
+        self.space, self.axis, self.scale, self.top_tokens = space, space.axis, space.scale, top_tokens
+        axis, scale, box = self.axis, self.scale, space.box
+        self.measures = Box(box.x, box.y, box.w, MEASURES * scale)
+        below = self.measures.bottom
+        plot = self.plot = Box(box.x, below, box.w, max(box.bottom - below, 10.0))
         self.dimensions: list[Dimension] = []
         self.texts: list[Text] = []
         ttft = self.request.ttft_s
-        plot = layout.plot
         prefill_height = block_height(self.request.prefill.tokens, top_tokens, plot, scale)
         train_height = block_height(self.request.train.tokens, top_tokens, plot, scale)
         x0, x1 = axis.clipped_px(0.0), axis.clipped_px(ttft)
@@ -71,17 +131,6 @@ class StageBuilder:
         """True where decode passes are wide enough to be drawn one by one."""
         return self.pitch >= LEAST_BLOCK_PX
 
-    def line_height(self, size: float) -> float:
-        return 1.35 * size * self.scale
-
-    def text(
-        self, x: float, y: float, text: str, role: str, size: float, bold: bool, align: str = "left"
-    ) -> Text:
-        """A text whose box starts at ``x`` (left) or ends there (right)."""
-        width = math.ceil(self.text_width(text, size * self.scale, bold)) + 2
-        left = x if align == "left" else x - width if align == "right" else x - width / 2
-        return Text(Box(left, y, width, self.line_height(size)), text, role, size * self.scale, bold, align)
-
     def blocks(self) -> tuple[Block, ...]:
         """Prefill and every decode pass in view, or bands where passes are too thin."""
         request, axis = self.request, self.axis
@@ -89,7 +138,7 @@ class StageBuilder:
         if self.sees_prefill:
             box = self.prefill
             width = max(box.w, 1.0)
-            left = min(box.x, self.layout.plot.right - width)
+            left = min(box.x, self.plot.right - width)
             found.append(Block(Box(left, box.y, width, box.h), request.prefill.bound, 0, 1))
         if not self.sees_train:
             return tuple(found)
@@ -101,7 +150,7 @@ class StageBuilder:
             end_s = request.pass_end_s(step)
             right = axis.clipped_px(end_s)
             width = max(right - left - (gap if end_s <= axis.end_s else 0.0), 1.0)
-            box = Box(min(left, self.layout.plot.right - width), self.train.y, width, self.train.h)
+            box = Box(min(left, self.plot.right - width), self.train.y, width, self.train.h)
             found.append(Block(box, request.pass_cost(step).bound, step, 1))
             left = right
         return tuple(found)
@@ -122,19 +171,19 @@ class StageBuilder:
                 found.append(Block(Box(x0, block.box.y, x1 - x0, block.box.h), block.bound, block.first, 1))
         return tuple(found)
 
-    def name_passes(self) -> tuple[Text | None, Text | None]:
+    def name_passes(self) -> tuple[Text, ...]:
         """Names of the two phases: inside the prefill block where there is room, else above it."""
-        inside: tuple[Text | None, Text | None] = (None, None)
+        inside: tuple[Text, ...] = ()
         above = Box(0, 0, 0, 0)
-        lines = self.line_height(14) + self.line_height(12.5)
+        lines = self.space.line_height(14) + self.space.line_height(12.5)
         tokens = self.request.prefill.tokens
         detail = f"{plural(tokens, 'token')} in one pass"
         if self.result.scenario.cached_tokens:
             detail = f"{plural(tokens, 'new token')} in one pass"
-        if self.sees_prefill and self.axis.to_px(0.0) > self.layout.plot.x - 1.0:
+        if self.sees_prefill and self.axis.to_px(0.0) > self.plot.x - 1.0:
             box, pad = self.prefill, 9 * self.scale
-            name = self.text(box.x + pad, box.y + pad, "Prefill", "on_bound", 14, True)
-            more = self.text(box.x + pad, name.box.bottom, detail, "on_bound", 12.5, False)
+            name = self.space.text(box.x + pad, box.y + pad, "Prefill", "on_bound", 14, True)
+            more = self.space.text(box.x + pad, name.box.bottom, detail, "on_bound", 12.5, False)
             if box.w > max(name.box.w, more.box.w) + 2 * pad and box.h > lines + 2 * pad:
                 inside = (name, more)
             else:
@@ -142,14 +191,14 @@ class StageBuilder:
                 if self.sees_train and box.x + max(name.box.w, more.box.w) > self.train.x:
                     top = min(top, self.train.y)  # many others make decode the taller one
                 y = top - lines - 4 * self.scale
-                if y < self.layout.plot.y:  # no room above a low plot: the name alone, else nothing
-                    detail, lines = "", self.line_height(14)
+                if y < self.plot.y:  # no room above a low plot: the name alone, else nothing
+                    detail, lines = "", self.space.line_height(14)
                     y = top - lines - 2 * self.scale
-                if y >= self.layout.plot.y - 2 * self.scale:
-                    found = [self.text(box.x, y, "Prefill", "text", 14, True)]
+                if y >= self.plot.y - 2 * self.scale:
+                    found = [self.space.text(box.x, y, "Prefill", "text", 14, True)]
                     if detail:
-                        below = y + self.line_height(14)
-                        found.append(self.text(box.x, below, detail, "muted", 12.5, False))
+                        below = y + self.space.line_height(14)
+                        found.append(self.space.text(box.x, below, detail, "muted", 12.5, False))
                     self.texts += found
                     above = Box(box.x, y, max(t.box.w for t in found), lines)
         if self.sees_train:
@@ -157,7 +206,7 @@ class StageBuilder:
         return inside
 
     def _name_train(self, taken: Box) -> None:
-        lines = self.line_height(14) + self.line_height(12.5)
+        lines = self.space.line_height(14) + self.space.line_height(12.5)
         streams = self.request.train.tokens
         detail = (
             "1 token per pass" if streams == 1 else f"{count(streams)} tokens per pass, 1 for each sequence"
@@ -165,18 +214,18 @@ class StageBuilder:
         if not self.is_fine:
             detail += f"; {plural(self.last - self.first + 1, 'pass')} in view"
         y = self.train.y - lines - 4 * self.scale
-        if y < self.layout.plot.y - 2 * self.scale:
+        if y < self.plot.y - 2 * self.scale:
             return  # no room above a low plot
         x = self.train.x + 6 * self.scale
-        name = self.text(x, y, "Decode", "text", 14, True)
-        more = self.text(x, y + self.line_height(14), detail, "muted", 12.5, False)
+        name = self.space.text(x, y, "Decode", "text", 14, True)
+        more = self.space.text(x, y + self.space.line_height(14), detail, "muted", 12.5, False)
         if Box(x, y, max(name.box.w, more.box.w), lines).overlaps(taken.inset(-8 * self.scale, 0)):
             shift = taken.right + 16 * self.scale - x
             name, more = (Text(t.box.moved(shift, 0), t.text, t.role, t.size, t.bold) for t in (name, more))
-        if more.box.right <= self.layout.plot.right + 4 * self.scale:
+        if more.box.right <= self.plot.right + 4 * self.scale:
             self.texts += [name, more]
             self.label_right = more.box.right
-        elif name.box.right <= self.layout.plot.right + 4 * self.scale:
+        elif name.box.right <= self.plot.right + 4 * self.scale:
             self.texts.append(name)
             self.label_right = name.box.right
 
@@ -184,10 +233,8 @@ class StageBuilder:
         """TTFT over the prefill block."""
         if self.sees_prefill:
             label = f"TTFT {written(self.request.ttft)}"
-            row = self.layout.measures
-            self._dimension(
-                0.0, self.request.ttft_s, row.y + row.h / 2, self.prefill.y, label, self.layout.plot
-            )
+            row = self.measures
+            self._dimension(0.0, self.request.ttft_s, row.y + row.h / 2, self.prefill.y, label)
 
     def measure_itl(self) -> None:
         """The mean inter-token latency, to scale, from the start of a step that is in view."""
@@ -196,58 +243,29 @@ class StageBuilder:
             return
         itl, label = figure.value, f"ITL {written(figure)}"
         y = self.train.y - 14 * self.scale
-        if y - self.line_height(13) / 2 < self.layout.plot.y - 2 * self.scale:
+        if y - self.space.line_height(13) / 2 < self.plot.y - 2 * self.scale:
             return  # no room above a low plot
-        width = self.text_width(label, 13 * self.scale, True) + 24 * self.scale
+        width = self.space.measure(label, 13 * self.scale, True) + 24 * self.scale
         clear = self.axis.to_s(self.label_right + 28 * self.scale) - self.request.ttft_s
         step = self.request.train.step_at(max(clear, 0.0))
         for candidate in (step + 1, step):
             start = self.request.pass_start_s(candidate)
-            fits = self.axis.clipped_px(start + itl) + width < self.layout.plot.right
+            fits = self.axis.clipped_px(start + itl) + width < self.plot.right
             is_clear = self.axis.to_px(start) >= self.label_right + 8 * self.scale
             exists = 1 <= candidate <= self.request.train.steps and start >= self.axis.start_s
             if exists and fits and is_clear:
-                self._dimension(start, start + itl, y, self.train.y, label, self.layout.plot, aside=True)
+                self._dimension(start, start + itl, y, self.train.y, label, aside=True)
                 return
 
-    def measure_total(self, whole: TimeAxis) -> None:
-        """End to end over the strip of the whole request."""
-        row = self.layout.total
-        label = f"E2E {written(self.request.e2e)}"
-        self._dimension(0.0, self.request.e2e_s, row.y + row.h / 2, row.bottom, label, row, axis=whole)
-
     def _dimension(
-        self,
-        start_s: float,
-        end_s: float,
-        y: float,
-        foot: float,
-        label: str,
-        room: Box,
-        *,
-        axis: TimeAxis | None = None,
-        aside: bool = False,
+        self, start_s: float, end_s: float, y: float, foot: float, label: str, aside: bool = False
     ) -> None:
-        axis = axis or self.axis
-        x0, x1 = axis.clipped_px(start_s), axis.clipped_px(end_s)
-        half = self.line_height(13) / 2
-        text = self.text((x0 + x1) / 2, y - half, label, "text", 13, True, "center")
-        splits = not aside and x1 - x0 > text.box.w + 44 * self.scale
-        if not splits:
-            text = self.text(x1 + 9 * self.scale, y - half, label, "text", 13, True)
-            if text.box.right > room.right:
-                text = self.text(x0 - 9 * self.scale, y - half, label, "text", 13, True, "right")
-        self.dimensions.append(
-            Dimension(
-                x0, x1, y, foot, text, splits,
-                opens_left=start_s < axis.start_s - 1e-12,
-                opens_right=end_s > axis.end_s * (1 + 1e-12),
-            )
-        )  # fmt: skip
+        span = (start_s, end_s)
+        self.dimensions.append(self.space.dimension(self.axis, span, y, foot, label, self.plot, aside=aside))
 
     def levels(self) -> tuple[tuple[float, Text], ...]:
         """Heights worth a name on the token scale, nearest to the point first, none overlapping."""
-        plot = self.layout.plot
+        plot = self.plot
         wanted = (self.request.prefill.tokens, self.request.train.tokens, self.top_tokens, 1)
         taken: list[float] = []
         found: list[tuple[float, Text]] = []
@@ -256,8 +274,14 @@ class StageBuilder:
             if all(abs(y - other) >= 15 * self.scale for other in taken):
                 taken.append(y)
                 name = "1 token" if tokens == 1 else count(tokens)
-                label = self.text(
-                    plot.x - 8 * self.scale, y - self.line_height(12) / 2, name, "faint", 12, False, "right"
+                label = self.space.text(
+                    plot.x - 8 * self.scale,
+                    y - self.space.line_height(12) / 2,
+                    name,
+                    "faint",
+                    12,
+                    False,
+                    "right",
                 )
                 found.append((y, label))
         return tuple(found)
@@ -285,62 +309,4 @@ def bands(request: RequestCost, axis: TimeAxis, box: Box, decode_only: bool = Fa
         passes = min(segment.first + segment.count - 1, last_step) - first + 1
         if passes > 0:
             found.append(Block(Box(x0, box.y, max(x1 - x0, 0.0), box.h), segment.bound, first, passes))
-    return tuple(found)
-
-
-def lanes(request: RequestCost, machine: Machine, axis: TimeAxis, layout: StageLayout) -> tuple[Lane, ...]:
-    """Both utilisations: a step for each pass, or a line through samples where there are many passes."""
-    compute: list[tuple[float, float]] = []
-    bandwidth: list[tuple[float, float]] = []
-    end_s = min(axis.end_s, request.e2e_s)
-    first, last = request.pass_at(axis.start_s), request.pass_at(end_s)
-    stride = max(1, -(-(last - first + 1) // LANE_SAMPLES))
-    marks = [*range(max(first, 1), last + 1, stride)]
-    if marks and marks[-1] != last:
-        marks.append(last)
-    if first == 0:
-        marks.insert(0, 0)
-    for number in marks:
-        cost = request.pass_cost(number)
-        x = axis.clipped_px(request.pass_start_s(number))
-        compute.append((x, cost.compute_utilisation))
-        bandwidth.append((x, cost.bandwidth_utilisation))
-        if stride == 1 or number in (0, last):
-            x = axis.clipped_px(request.pass_end_s(number))
-            compute.append((x, cost.compute_utilisation))
-            bandwidth.append((x, cost.bandwidth_utilisation))
-    return (
-        Lane(layout.compute, "compute", "compute", _straight(compute), machine.compute_efficiency),
-        Lane(layout.bandwidth, "bandwidth", "bandwidth", _straight(bandwidth), machine.bandwidth_efficiency),
-    )
-
-
-def _straight(points: list[tuple[float, float]]) -> tuple[tuple[float, float], ...]:
-    """The points without those in the middle of a level stretch."""
-    kept = [
-        point
-        for before, point, after in zip(points, points[1:], points[2:], strict=False)
-        if not abs(before[1] - point[1]) < 1e-9 > abs(point[1] - after[1])
-    ]
-    return (*points[:1], *kept, *points[-1:]) if len(points) > 1 else tuple(points)
-
-
-def tick_texts(
-    marks: list[Tick], axis: TimeAxis, layout: StageLayout, scale: float, measure: MeasureText
-) -> tuple[tuple[float, Text], ...]:
-    """Ticks with their labels, kept inside the axis row and apart from each other."""
-    found: list[tuple[float, Text]] = []
-    size, row = 12 * scale, layout.ticks
-    edge = -math.inf
-    for mark in marks:
-        x = axis.to_px(mark.time_s)
-        width = math.ceil(measure(mark.label, size, False)) + 2
-        left = min(max(x - width / 2, row.x - 10 * scale), row.right - width + 12 * scale)
-        if left > edge + 6 * scale:
-            found.append(
-                (x, Text(Box(left, row.y + 4 * scale, width, 1.35 * size), mark.label, "faint", size))
-            )
-            edge = left + width
-        else:
-            found.append((x, Text(Box(x, row.y, 0, 0), "", "faint", size)))
     return tuple(found)
