@@ -43,6 +43,11 @@ class Field(msgspec.Struct, frozen=True):
 
     ``name`` is the attribute, ``key`` its name in text, ``kind`` one of "name", "choice", "count",
     "fraction". ``optional`` counts may be absent (None, written "same").
+
+    The window lays itself out from the rest. ``group`` is where the field is edited: "panel" or
+    "assumptions". ``control`` is how: "picker", "times" (a narrow count), "slider" (with its value to
+    type), "entry" (part of the row above), "chips" or "share". ``beside``: in the row of the field before.
+    A slider goes to ``slider_high``, or where ``reach`` says ("context": the model's, "prompt": inside it).
     """
 
     name: str
@@ -55,6 +60,11 @@ class Field(msgspec.Struct, frozen=True):
     choices: Collection[str] = ()
     unit: str = ""
     optional: bool = False
+    group: str = "panel"
+    control: str = "picker"
+    beside: bool = False
+    slider_high: int = 0
+    reach: str = ""
 
     def parse(self, value: object) -> Any:
         """``value`` as the field's type. Raises InputError that names the field."""
@@ -105,6 +115,8 @@ FIELDS: tuple[Field, ...] = (
         "communication is not counted.",
         "count",
         high=ACCELERATORS_LIMIT,
+        control="times",
+        beside=True,
     ),
     Field(
         "weights_dtype",
@@ -121,6 +133,7 @@ FIELDS: tuple[Field, ...] = (
         "The format in which keys and values are cached.",
         "choice",
         choices=KV_DTYPES,
+        beside=True,
     ),
     Field(
         "prompt_tokens",
@@ -129,6 +142,9 @@ FIELDS: tuple[Field, ...] = (
         "Tokens in the prompt; prefill runs over them in one pass.",
         "count",
         unit="token",
+        control="slider",
+        slider_high=131_072,
+        reach="context",
     ),
     Field(
         "output_tokens",
@@ -137,6 +153,8 @@ FIELDS: tuple[Field, ...] = (
         "Tokens to write: the first comes from prefill, each further one from a decode pass.",
         "count",
         unit="token",
+        control="slider",
+        slider_high=8_192,
     ),
     Field(
         "others",
@@ -146,6 +164,8 @@ FIELDS: tuple[Field, ...] = (
         "count",
         low=0,
         high=OTHERS_LIMIT,
+        control="slider",
+        slider_high=1_023,
     ),
     Field(
         "others_context_tokens",
@@ -155,6 +175,7 @@ FIELDS: tuple[Field, ...] = (
         "count",
         unit="token",
         optional=True,
+        control="entry",
     ),
     Field(
         "cached_tokens",
@@ -164,6 +185,8 @@ FIELDS: tuple[Field, ...] = (
         "count",
         low=0,
         unit="token",
+        control="slider",
+        reach="prompt",
     ),
     Field(
         "fidelity",
@@ -172,6 +195,8 @@ FIELDS: tuple[Field, ...] = (
         f"Which cost model: {' or '.join(one.help for one in FIDELITIES.values())}.",
         "choice",
         choices=FIDELITIES,
+        group="assumptions",
+        control="chips",
     ),
     Field(
         "compute_efficiency",
@@ -179,6 +204,8 @@ FIELDS: tuple[Field, ...] = (
         "Compute efficiency",
         "Share of peak FLOP/s that kernels reach (textbook).",
         "fraction",
+        group="assumptions",
+        control="share",
     ),
     Field(
         "bandwidth_efficiency",
@@ -186,6 +213,8 @@ FIELDS: tuple[Field, ...] = (
         "Bandwidth efficiency",
         "Share of memory bandwidth that kernels reach (textbook).",
         "fraction",
+        group="assumptions",
+        control="share",
     ),
 )
 BY_NAME = {field.name: field for field in FIELDS}

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from pdviz.scene.marks.theme import Theme
-from pdviz.widgets.controls.panel import LEAST_PANEL_HEIGHT, ControlPanel
+from pdviz.widgets.controls.panel import ControlPanel
 
 
 class PanelArea(QScrollArea):
@@ -23,7 +23,7 @@ class PanelArea(QScrollArea):
 
     def fit(self, theme: Theme, scale: float) -> None:
         """The panel's size in the present one."""
-        high, bar = max(self.height(), round(LEAST_PANEL_HEIGHT * scale)), 0
+        high, bar = max(self.height(), round(self._panel.least_height * scale)), 0
         if high > self.height():
             from pdviz.widgets.kit.scroll_bars import bar_width, dress
 

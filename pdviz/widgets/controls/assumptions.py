@@ -10,19 +10,19 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from pdviz.costmodel.memory import RESERVE_SOURCE
 from pdviz.evaluation import Result
-from pdviz.scenario import BY_NAME, Scenario
+from pdviz.scenario import FIELDS, Scenario
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.store import ScenarioStore
 from pdviz.units import written
+from pdviz.widgets.controls.rows import Chips, Control, rows_of
 from pdviz.widgets.kit.buttons import Chip
 from pdviz.widgets.kit.fields import ValueEdit, attempt
 from pdviz.widgets.kit.paint import draw_card, draw_text, wrapped
 from pdviz.widgets.kit.palette import colour, font, qt_palette
 
 WIDTH = 460.0
-FIDELITY_TITLES = {"textbook": "Textbook", "ideal": "Speed of light"}
-EFFICIENCIES = ("compute_efficiency", "bandwidth_efficiency")
+TOP = 46.0  # design pixels to the first row
 ABOUT = {
     "textbook": (
         "First order: 2 FLOPs for each active parameter and token, every weight read once a pass. Kernels "
@@ -49,24 +49,30 @@ class Assumptions(QFrame):
         self.setPalette(qt_palette(theme))
         self.setFont(font(13 * scale))
         self._store, self._theme, self._scale = store, theme, scale
-        self.fidelities = {}
-        for key, title in FIDELITY_TITLES.items():
-            chip = Chip(title, self)
-            chip.set_look(theme, scale)
-            chip.clicked.connect(partial(self._edit, "fidelity", key))
-            self.fidelities[key] = chip
-        self.edits = {}
-        for name in EFFICIENCIES:
-            edit = ValueEdit(BY_NAME[name].label, self)
-            edit.set_look(theme, scale)
-            edit.setToolTip(BY_NAME[name].help)
-            edit.entered.connect(partial(self._typed, name))
-            self.edits[name] = edit
+        self._rows = rows_of(FIELDS, "assumptions", self)
+        self._controls = [control for row in self._rows for control in row.controls]
+        self.edits: dict[str, ValueEdit] = {}
+        self.chips: dict[str, Chip] = {}
+        for control in self._controls:
+            self._connect(control)
         self.usual = Chip("As the textbook has it", self)
         self.usual.set_look(theme, scale)
         self.usual.clicked.connect(self._reset)
         store.changed.connect(self._show)
         self._show(store.result, frozenset())
+
+    def _connect(self, control: Control) -> None:
+        """Edits of a control go to the store."""
+        name = control.field.name
+        for widget in control.widgets:
+            widget.set_look(self._theme, self._scale)
+            if isinstance(widget, ValueEdit):
+                widget.entered.connect(partial(self._typed, name))
+                self.edits[name] = widget
+        if isinstance(control, Chips):
+            for choice, chip in control.chips.items():
+                chip.clicked.connect(partial(self._edit, name, choice))
+                self.chips[choice] = chip
 
     def open_below(self, anchor: QWidget, right: int, bottom: int) -> None:
         """Shows it with its right edge at ``right`` below ``bottom``, in the anchor's coordinates."""
@@ -98,32 +104,22 @@ class Assumptions(QFrame):
 
     def _reset(self) -> None:
         usual = Scenario()
-        for name in (*EFFICIENCIES, "fidelity"):
-            self._edit(name, getattr(usual, name))
+        for control in reversed(self._controls):
+            self._edit(control.field.name, getattr(usual, control.field.name))
 
     def _show(self, result: Result, names: object) -> None:
-        s = result.scenario
-        for key, chip in self.fidelities.items():
-            chip.show_on(key == s.fidelity)
-        for name, edit in self.edits.items():
-            value = getattr(s, name)
-            if result.fidelity.uses_efficiencies != edit.isEnabled():
-                edit.setEnabled(not edit.isEnabled())
-                edit.accept()
-            shown = value if edit.isEnabled() else 1.0
-            edit.show_value(f"{shown * 100:g} %", f"{shown * 100:g}%")
+        for control in self._controls:
+            control.show(result)
         self._lay_out()
         self.update()
 
     def _lay_out(self) -> None:
         s = self._scale
         x, width = 20 * s, (WIDTH - 40) * s
-        half = (width - 8 * s) / 2
-        for number, chip in enumerate(self.fidelities.values()):
-            chip.place(Box(x + number * (half + 8 * s), 46 * s, half, 30 * s))
-        for number, edit in enumerate(self.edits.values()):
-            y = (90 + 34 * number) * s
-            edit.setGeometry(round(x + width - 110 * s), round(y), round(110 * s), round(26 * s))
+        y = TOP
+        for row in self._rows:
+            row.place(x, y * s, width, s)
+            y += sum(row.heights)
         foot = self._lines()[-1][0] + 30 * s
         self.usual.place(Box(x, foot, 190 * s, 30 * s))
         self.resize(round(WIDTH * s), round(foot + 46 * s))
@@ -135,9 +131,9 @@ class Assumptions(QFrame):
             draw_card(p, Box(0, 0, self.width(), self.height()), theme, s)
             x, width = 20 * s, (WIDTH - 40) * s
             draw_text(p, Box(x, 14 * s, width, 24 * s), "Assumptions", theme.text, 15.5 * s, True)
-            for number, name in enumerate(EFFICIENCIES):
-                row = Box(x, (92 + 34 * number) * s, width, 22 * s)
-                draw_text(p, row, BY_NAME[name].label, theme.muted, 14 * s)
+            for control in self._controls:
+                for label in control.labels:
+                    label.paint(p, theme)
             for y, line, role in self._lines():
                 draw_text(p, Box(x, y, width, 19 * s), line, getattr(theme, role), 13 * s)
 
@@ -149,7 +145,7 @@ class Assumptions(QFrame):
             f"With them: TTFT {written(result.ttft)}{itl}; a pass is compute-bound from "
             f"{result.machine.achievable_ridge_flops_per_byte:,.0f} FLOPs per byte on."
         )
-        found, y = [], 164 * s
+        found, y = [], (TOP + sum(sum(row.heights) for row in self._rows) + 6) * s
         for sentence in (effect, ABOUT[result.scenario.fidelity], RESERVE_SOURCE + "."):
             role = "text" if sentence is effect else "muted"
             for line in wrapped(sentence, 13.5 * s, True, (WIDTH - 48) * s):

@@ -1,0 +1,80 @@
+"""What the controls say of a field from the result, by its name, and how far its slider goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from pdviz.costmodel.dtypes import DTYPES
+from pdviz.evaluation import Result
+from pdviz.scenario import Field
+from pdviz.scene.marks.figures import accelerator_name, model_name
+from pdviz.units import binary_size, count, parameters, plural, si, significant
+
+
+class Hint(msgspec.Struct, frozen=True):
+    """The line below a picker, and the keys of the figures in it, which " · " stands between."""
+
+    words: Callable[[Result], str]
+    keys: tuple[str, ...]
+
+
+def accelerator_words(result: Result) -> str:
+    """What the accelerators together offer."""
+    machine = result.machine
+    return (
+        f"{si(machine.peak_flops_per_s, 'FLOP/s')} · {si(machine.bandwidth_bytes_per_s, 'B/s')} · "
+        f"ridge {significant(machine.ridge_flops_per_byte)}"
+    )
+
+
+def model_words(result: Result) -> str:
+    model = result.architecture
+    kv = f"{binary_size(result.model.kv_bytes_per_token)} KV/token"
+    if model.is_mixture:
+        return f"{parameters(model.parameters)} ({parameters(model.active_parameters)} active) · {kv}"
+    return f"{parameters(model.parameters)} parameters · {kv}"
+
+
+def _crossover(result: Result) -> tuple[int | None, str]:
+    tokens = result.crossover_prompt_tokens
+    return (None, "") if tokens is None else (tokens, f"compute-bound from {count(tokens)}")
+
+
+HINTS = {
+    "model": Hint(model_words, ("parameters", "kv_bytes_per_token")),
+    "accelerator": Hint(accelerator_words, ("peak", "bandwidth", "ridge")),
+}
+MARKS: dict[str, Callable[[Result], tuple[int | None, str]]] = {"prompt_tokens": _crossover}
+"""A value worth a tick on the slider of a field, with a few words."""
+EXPLAINED = {"prompt_tokens": "crossover", "others": "half_speed_context"}
+"""The figure that the slider of a field is about."""
+TITLES = {"textbook": "Textbook", "ideal": "Speed of light"}
+"""Choices that are not called by their own name."""
+_NAMES: dict[str, Callable[[Result], str]] = {"model": model_name, "accelerator": accelerator_name}
+_REACHES: dict[str, Callable[[Result], int | None]] = {
+    "context": lambda result: result.architecture.max_context_tokens,
+    "prompt": lambda result: result.scenario.prompt_tokens - 1,
+}
+"""How far a slider goes, by the ``reach`` of its field; None: as far as usual."""
+
+
+def choice_words(field: Field, result: Result) -> str:
+    """What a picker shows."""
+    if field.name in _NAMES:
+        return _NAMES[field.name](result)
+    return DTYPES[getattr(result.scenario, field.name)].title
+
+
+def count_words(field: Field, value: int | None) -> tuple[str, str]:
+    """What an entry shows at rest, and while it is edited."""
+    if value is None:
+        return "same as this", "same"
+    return plural(value, field.unit) if field.unit else count(value), str(value)
+
+
+def slider_range(field: Field, result: Result) -> tuple[int, int]:
+    """The ends of a slider; no value lies beyond them."""
+    reach = _REACHES[field.reach](result) if field.reach else None
+    return field.low, max(reach or field.slider_high, getattr(result.scenario, field.name))
