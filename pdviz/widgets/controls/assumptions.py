@@ -23,18 +23,6 @@ from pdviz.widgets.kit.palette import colour, font, qt_palette
 
 WIDTH = 460.0
 TOP = 46.0  # design pixels to the first row
-ABOUT = {
-    "textbook": (
-        "First order: 2 FLOPs for each active parameter and token, every weight read once a pass. Kernels "
-        "reach a share of peak and of bandwidth, the same for every accelerator: 55 % and 75 % are the "
-        "usual round figures for well tuned kernels, no measurement of yours. Public timings: a large matrix "
-        "product reaches about 79 % of an H100's peak, 128 rows of it 27 %; weights stream at about 84 %."
-    ),
-    "ideal": (
-        "Exact operations, every efficiency 1, one maximum over the pass: what no engine can beat. The "
-        "embedding table is not read, logits are made for the last position only, KV is written too."
-    ),
-}
 
 
 class Assumptions(QFrame):
@@ -146,7 +134,7 @@ class Assumptions(QFrame):
             f"{result.machine.achievable_ridge_flops_per_byte:,.0f} FLOPs per byte on."
         )
         found, y = [], (TOP + sum(sum(row.heights) for row in self._rows) + 6) * s
-        for sentence in (effect, ABOUT[result.scenario.fidelity], RESERVE_SOURCE + "."):
+        for sentence in (effect, result.fidelity.about, RESERVE_SOURCE + "."):
             role = "text" if sentence is effect else "muted"
             for line in wrapped(sentence, 13.5 * s, True, (WIDTH - 48) * s):
                 found.append((y, line, role))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import msgspec
 
 from pdviz.costmodel.dtypes import DTYPES
+from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.evaluation import Result
 from pdviz.scenario import Field
 from pdviz.scene.marks.figures import accelerator_name, model_name
@@ -50,7 +51,7 @@ MARKS: dict[str, Callable[[Result], tuple[int | None, str]]] = {"prompt_tokens":
 """A value worth a tick on the slider of a field, with a few words."""
 EXPLAINED = {"prompt_tokens": "crossover", "others": "half_speed_context"}
 """The figure that the slider of a field is about."""
-TITLES = {"textbook": "Textbook", "ideal": "Speed of light"}
+TITLES = {name: fidelity.title for name, fidelity in FIDELITIES.items()}
 """Choices that are not called by their own name."""
 _NAMES: dict[str, Callable[[Result], str]] = {"model": model_name, "accelerator": accelerator_name}
 _REACHES: dict[str, Callable[[Result], int | None]] = {
