@@ -231,7 +231,7 @@ def test_that_without_a_suggestion_nothing_can_be_pressed(panel: NoticePanel, qt
     with qtbot.assertNotEmitted(panel.suggested, wait=20):
         qtbot.mouseClick(panel, Qt.MouseButton.LeftButton, pos=point)
         qtbot.keyClick(panel, Qt.Key.Key_Return)
-        panel.choose()
+        panel.press()
 
 
 def test_that_the_pointer_shows_the_link(panel: NoticePanel, qtbot: QtBot) -> None:

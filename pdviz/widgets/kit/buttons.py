@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
@@ -13,6 +13,7 @@ from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.widgets.kit.fields import Key, by_keyboard
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, NO_PEN, draw_icon, draw_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.press import KeyPress
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,7 @@ log = logging.getLogger(__name__)
 CHIP_SIZE = 12.5
 
 
-class PaintedButton(QAbstractButton):
+class PaintedButton(KeyPress, QAbstractButton):
     """The base of painted buttons: themed, focused by Tab only, Space and Enter press it."""
 
     def __init__(self, name: str, parent: QWidget | None = None) -> None:
@@ -45,19 +46,8 @@ class PaintedButton(QAbstractButton):
     def place(self, box: Box) -> None:
         self.setGeometry(round(box.x), round(box.y), round(box.w), round(box.h))
 
-    def event(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
-            presses = event.key() in (Key.Key_Space, Key.Key_Return, Key.Key_Enter)
-            if presses and not event.modifiers():
-                event.accept()
-                return True
-        return super().event(event)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Key.Key_Return, Key.Key_Enter):
-            self.click()
-        else:
-            super().keyPressEvent(event)
+    def press(self) -> None:
+        self.click()
 
     def sizeHint(self) -> QSize:
         return QSize(round(self.needed_width()), round(30 * self.scale))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QRegion
+from PySide6.QtGui import QFocusEvent, QMouseEvent, QPainter, QPen, QRegion
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
@@ -20,6 +20,7 @@ from pdviz.scene.request.suggestion import suggestion
 from pdviz.widgets.kit.fields import by_keyboard
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_scene_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
+from pdviz.widgets.kit.press import KeyPress
 from pdviz.widgets.kit.view import PaintedView
 
 TITLE = "Notice"
@@ -27,7 +28,6 @@ TITLE_SIZE, HEADLINE_SIZE, DETAIL_SIZE, LINK_SIZE = 15.5, 14.0, 13.0, 13.0
 LINE = 1.4  # height of a line, in type sizes
 PAD = 16.0
 ARROW = "→ "
-PRESSES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 _SENTENCE = re.compile(r"(?<=\.) (?=[A-Z])")
 _Lines = list[tuple[str, bool]]
@@ -179,7 +179,7 @@ def paint_notice_panel(
         p.setRenderHint(ANTIALIASING, False)
 
 
-class NoticePanel(PaintedView):
+class NoticePanel(KeyPress, PaintedView):
     """Shows what is to be noticed about a result. ``suggested(Suggestion)``: the user wants to try it."""
 
     suggested = Signal(object)
@@ -239,11 +239,6 @@ class NoticePanel(PaintedView):
 
     # --- the link ------------------------------------------------------------------------------
 
-    def choose(self) -> None:
-        """As if the user had pressed the suggestion."""
-        if self._suggestion is not None:
-            self.suggested.emit(self._suggestion)
-
     def _is_on_link(self, at: QPointF) -> bool:
         link = self.layout_now().link
         return link is not None and link.contains(at.x(), at.y())
@@ -268,29 +263,16 @@ class NoticePanel(PaintedView):
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         is_pressed, self._is_pressed = self._is_pressed, False
         if is_pressed and event.button() == Qt.MouseButton.LeftButton and self._is_on_link(event.position()):
-            self.choose()
+            self.press()
 
-    def event(self, event: QEvent) -> bool:
-        # Space and Enter press the link that has the focus, before any shortcut of the window.
-        if (
-            event.type() == QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and self._is_press(event)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+    @property
+    def is_pressable(self) -> bool:
+        return self._suggestion is not None
 
-    def _is_press(self, event: QKeyEvent) -> bool:
-        plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)
-        return event.key() in PRESSES and plain and self._suggestion is not None
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if self._is_press(event):
-            if not event.isAutoRepeat():
-                self.choose()
-        else:
-            super().keyPressEvent(event)
+    def press(self) -> None:
+        """As if the user had clicked on the suggestion."""
+        if self._suggestion is not None:
+            self.suggested.emit(self._suggestion)
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         self._shows_focus = by_keyboard(event)
