@@ -1,0 +1,1 @@
+"""Many requests on one accelerator, or on pools of them, pass by pass."""

@@ -1,0 +1,111 @@
+"""What a pass costs, as the engine asks it: coefficients taken from the cost model once.
+
+The only place where the server meets the cost model. A pass takes the longer of two times, each a sum
+over tokens, attention and what sequences have cached; the weights that are read may depend on the
+tokens of the pass in any way (experts), which is remembered for each count.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from pdviz.costmodel.passes import ModelCost, Slice, Tokens
+from pdviz.costmodel.roofline import Machine
+
+
+class Share(NamedTuple):
+    """What one decoding sequence adds to a pass with its context, and how much more at each further token.
+
+    Holds until its context is ``until`` tokens (None: for ever).
+    """
+
+    flops: float
+    flops_step: float
+    bytes: float
+    bytes_step: float
+    until: int | None
+
+
+class FixedTimes(dict[int, float]):
+    """Seconds of the bytes of a pass by its tokens, what sequences have cached apart; remembered."""
+
+    def __init__(self, costs: PassCosts) -> None:
+        self._costs = costs
+
+    def __missing__(self, tokens: int) -> float:
+        self[tokens] = found = self._costs.fixed_bytes(tokens) * self._costs.s_per_byte
+        return found
+
+
+class PassCosts(msgspec.Struct, frozen=True, dict=True):
+    """A model on a machine, ready for a server."""
+
+    model: ModelCost
+    machine: Machine
+
+    @cached_property
+    def s_per_flop(self) -> float:
+        return 1 / (self.machine.compute_efficiency * self.machine.peak_flops_per_s)
+
+    @cached_property
+    def s_per_byte(self) -> float:
+        return 1 / (self.machine.bandwidth_efficiency * self.machine.bandwidth_bytes_per_s)
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """True where every layer sees the whole context and keeps nothing else: all is linear in it."""
+        return not self.model.windows and not self.model.state_bytes
+
+    @cached_property
+    def token_flops(self) -> float:
+        """FLOPs of a token, attention and logits apart."""
+        one = (Slice.prompt(1, last=False),)
+        return float(self.model.flops(one)) - float(self.model.attention_flops(one))
+
+    @cached_property
+    def sample_flops(self) -> float:
+        """FLOPs of one position's logits, where they are counted apart."""
+        one, sampled = (Slice.prompt(1, last=False),), (Slice.prompt(1),)
+        return float(self.model.flops(sampled)) - float(self.model.flops(one))
+
+    @cached_property
+    def pair_flops(self) -> float:
+        """FLOPs of a (query, key) pair of a prompt, in a plain model."""
+        return self.piece(1, 1)[0] - self.piece(1, 0)[0]
+
+    @cached_property
+    def past_bytes(self) -> float:
+        """Bytes that a piece of a prompt reads for each token before it, in a plain model."""
+        return self.piece(1, 2)[1] - self.piece(1, 1)[1]
+
+    @cached_property
+    def fixed_s(self) -> FixedTimes:
+        return FixedTimes(self)
+
+    def fixed_bytes(self, tokens: int) -> float:
+        """Bytes of a pass over ``tokens`` tokens without what its sequences have cached."""
+        return float(self.model.bytes((Slice.prompt(tokens),)))
+
+    def share(self, context: int) -> Share:
+        """What a sequence that decodes at ``context`` tokens, its new one included, adds."""
+        one, more = (Slice.decode(context),), (Slice.decode(context + 1),)
+        flops, kept = float(self.model.attention_flops(one)), float(self.model.kv_bytes(context))
+        return Share(
+            flops,
+            float(self.model.attention_flops(more)) - flops,
+            kept,
+            float(self.model.kv_bytes(context + 1)) - kept,
+            next((w for w in self.model.windows if w > context), None),
+        )
+
+    def piece(self, new: int, past: int) -> tuple[float, float]:
+        """(attention FLOPs, KV bytes read) of ``new`` tokens of a prompt after ``past`` ones."""
+        pairs = self.model.attention_flops((Slice.prompt(new, past),))
+        return float(pairs), float(self.model.kv_bytes(past))
+
+    def link_bytes(self, tokens: Tokens) -> Tokens:
+        """KV bytes that travel for a prompt of ``tokens`` tokens (a number or an array)."""
+        return self.model.kv_bytes(tokens)

@@ -1,0 +1,177 @@
+"""What an engine did, as arrays: passes, who was in them, and the times of tokens, made when asked for.
+
+A *stint* is a request's stay on an engine, from the pass that admits it to its last token or until it is
+preempted. Every decode pass carries every sequence that decodes, so that a stint's tokens are a range of
+the engine's decode passes, counted by its *clock*; joins and leaves fall on the ends of records.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from pdviz.serving.engine import Log
+
+Seconds = npt.NDArray[np.float64]
+Numbers = npt.NDArray[np.int64]
+
+
+def ordinals(keys: Numbers) -> Numbers:
+    """For each key, how many equal ones come before it."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(keys) else order
+    counts = np.diff(np.r_[first, len(keys)])
+    found = np.empty(len(keys), np.int64)
+    found[order] = np.arange(len(keys)) - np.repeat(first, counts)
+    return found
+
+
+class Stints(msgspec.Struct, frozen=True):
+    """Parallel arrays, in order of admission.
+
+    ``first`` and ``last`` are the records with the first and last piece of its prompt, ``out`` the tokens
+    that came, ``ended`` the record before which it was preempted (-1: it finished), ``done`` whether its
+    prefill was. ``joined`` is the clock after which its decode passes begin, ``steps`` their number.
+    """
+
+    request: Numbers
+    first: Numbers
+    last: Numbers
+    out: Numbers
+    ended: Numbers
+    done: npt.NDArray[np.bool_]
+    joined: Numbers
+    steps: Numbers
+
+
+class Records:
+    """One engine's log. ``outputs`` are the tokens of each served request; ``decodes_only`` where prompts
+    are computed elsewhere, ``prefills_only`` where all leave with their first token."""
+
+    def __init__(
+        self, log: Log, outputs: Numbers, decodes_only: bool = False, prefills_only: bool = False
+    ) -> None:
+        self.log, self.outputs = log, outputs
+        self.decodes_only, self.prefills_only = decodes_only, prefills_only
+        self.start_s = np.asarray(log.start_s)
+        self.compute_s, self.memory_s = np.asarray(log.compute_s), np.asarray(log.memory_s)
+        self.steps = np.asarray(log.steps, np.int64)
+        self.pieces = np.asarray(log.pieces, np.int64)
+
+    def __len__(self) -> int:
+        return len(self.start_s)
+
+    @cached_property
+    def carries_prompts(self) -> npt.NDArray[np.bool_]:
+        """Which records are one pass with pieces of prompts."""
+        return np.zeros(len(self), bool) if self.decodes_only else self.pieces > 0
+
+    @cached_property
+    def first_s(self) -> Seconds:
+        """Duration of each record's first pass."""
+        return np.maximum(self.compute_s, self.memory_s)
+
+    @cached_property
+    def step_s(self) -> Seconds:
+        """By how much each further pass of a record is longer."""
+        compute, memory = np.asarray(self.log.compute_step_s), np.asarray(self.log.memory_step_s)
+        growth = np.where(self.compute_s >= self.memory_s, compute, memory)
+        return np.where(self.carries_prompts, 0.0, growth)
+
+    @cached_property
+    def passes(self) -> Numbers:
+        """Passes of each record."""
+        return np.maximum(self.steps, 1)
+
+    @cached_property
+    def end_s(self) -> Seconds:
+        return self.start_s + self.elapsed_s(np.arange(len(self)), self.passes)
+
+    def elapsed_s(self, record: Numbers, steps: Numbers) -> Seconds:
+        """Seconds that the first ``steps`` passes of records take."""
+        return steps * self.first_s[record] + self.step_s[record] * (steps * (steps - 1) / 2)
+
+    @cached_property
+    def clock(self) -> Numbers:
+        """Decode passes before each record, and in all."""
+        return np.r_[0, np.cumsum(self.steps)]
+
+    @cached_property
+    def alone_s(self) -> Seconds:
+        """Seconds that decode slices alone take, summed over the records before each, and in all."""
+        compute, memory = np.asarray(self.log.compute_step_s), np.asarray(self.log.memory_step_s)
+        own = np.where(self.carries_prompts, np.maximum(compute, memory), self.end_s - self.start_s)
+        return np.r_[0.0, np.cumsum(own)]
+
+    def record_of(self, step: Numbers) -> Numbers:
+        """The record with decode pass ``step`` (1, 2, ...)."""
+        return np.searchsorted(self.clock, step, "left") - 1
+
+    def step_end_s(self, step: Numbers) -> Seconds:
+        """When decode pass ``step`` (1, 2, ...) ends."""
+        record = self.record_of(step)
+        return self.start_s[record] + self.elapsed_s(record, step - self.clock[record])
+
+    # --- pieces and stints
+
+    @cached_property
+    def piece_request(self) -> Numbers:
+        return np.asarray(self.log.piece_request, np.int64)
+
+    @cached_property
+    def piece_new(self) -> Numbers:
+        return np.asarray(self.log.piece_new, np.int64)
+
+    @cached_property
+    def piece_start(self) -> Numbers:
+        """The first piece of each record, and the number of all."""
+        return np.r_[0, np.cumsum(self.pieces)]
+
+    @cached_property
+    def piece_record(self) -> Numbers:
+        return np.repeat(np.arange(len(self)), self.pieces)
+
+    @cached_property
+    def _preempted(self) -> Numbers:
+        """(record, request, tokens out) rows."""
+        return np.asarray(self.log.preempted, np.int64).reshape(-1, 3)
+
+    @cached_property
+    def stint_start(self) -> Numbers:
+        """The first piece of each stint: pieces of one stint follow each other."""
+        request = self.piece_request
+        begins = np.r_[True, request[1:] != request[:-1]] if len(request) else np.zeros(0, bool)
+        again = np.searchsorted(self.piece_record, self._preempted[:, 0])
+        inside = again < len(request)
+        again, who = again[inside], self._preempted[inside, 1]
+        begins[again[request[again] == who]] = True
+        return np.flatnonzero(begins)
+
+    @cached_property
+    def stints(self) -> Stints:
+        start = self.stint_start
+        request = self.piece_request[start]
+        first = self.piece_record[start]
+        last = self.piece_record[np.r_[start[1:], len(self.piece_request)] - 1]
+        order = np.argsort(request, kind="stable")
+        lost, who, tokens = self._preempted.T
+        by_request = request[order]
+        hit = order[np.searchsorted(by_request, who) + ordinals(who)]
+        ended = np.full(len(start), -1)
+        ended[hit] = lost
+        out = np.zeros(len(start), np.int64)
+        out[hit] = tokens
+        before = np.bincount(who, tokens, len(self.outputs)).astype(np.int64)
+        finished = ended < 0
+        out[finished] = (self.outputs - before)[request[finished]]
+        done = out > 0
+        if self.decodes_only:
+            out = out - 1
+            return Stints(request, first, last, out, ended, done, self.clock[first], out)
+        if self.prefills_only:
+            out = np.minimum(out, 1)
+        return Stints(request, first, last, out, ended, done, self.clock[last + 1], np.maximum(out - 1, 0))
