@@ -12,8 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from pdviz.costmodel.passes import ModelCost, Slice, Tokens
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.roofline import Machine
+from pdviz.costmodel.terms import Role, Slice, Slices, Tokens, total_bytes, total_flops
 
 
 class Share(NamedTuple):
@@ -59,17 +60,25 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
         """True where every layer sees the whole context and keeps nothing else: all is linear in it."""
         return not self.model.windows and not self.model.state_bytes
 
+    def _attention_flops(self, slices: Slices) -> float:
+        return float(total_flops(t for t in self.model.terms(slices) if t.role is Role.ATTENTION))
+
+    def _kept_bytes(self, slices: Slices) -> float:
+        """Bytes of what sequences keep, as far as it is read."""
+        kept = (Role.KV_READ, Role.STATE)
+        return float(total_bytes(t for t in self.model.terms(slices) if t.role in kept))
+
     @cached_property
     def token_flops(self) -> float:
         """FLOPs of a token, attention and logits apart."""
         one = (Slice.prompt(1, last=False),)
-        return float(self.model.flops(one)) - float(self.model.attention_flops(one))
+        return float(total_flops(self.model.terms(one))) - self._attention_flops(one)
 
     @cached_property
     def sample_flops(self) -> float:
         """FLOPs of one position's logits, where they are counted apart."""
         one, sampled = (Slice.prompt(1, last=False),), (Slice.prompt(1),)
-        return float(self.model.flops(sampled)) - float(self.model.flops(one))
+        return float(total_flops(self.model.terms(sampled))) - float(total_flops(self.model.terms(one)))
 
     @cached_property
     def pair_flops(self) -> float:
@@ -87,24 +96,24 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
 
     def fixed_bytes(self, tokens: int) -> float:
         """Bytes of a pass over ``tokens`` tokens without what its sequences have cached."""
-        return float(self.model.bytes((Slice.prompt(tokens),)))
+        return float(total_bytes(self.model.terms((Slice.prompt(tokens),))))
 
     def share(self, context: int) -> Share:
         """What a sequence that decodes at ``context`` tokens, its new one included, adds."""
         one, more = (Slice.decode(context),), (Slice.decode(context + 1),)
-        flops, kept = float(self.model.attention_flops(one)), float(self.model.kv_bytes(context))
+        flops, kept = self._attention_flops(one), self._kept_bytes(one)
         return Share(
             flops,
-            float(self.model.attention_flops(more)) - flops,
+            self._attention_flops(more) - flops,
             kept,
-            float(self.model.kv_bytes(context + 1)) - kept,
+            self._kept_bytes(more) - kept,
             next((w for w in self.model.windows if w > context), None),
         )
 
     def piece(self, new: int, past: int) -> tuple[float, float]:
         """(attention FLOPs, KV bytes read) of ``new`` tokens of a prompt after ``past`` ones."""
-        pairs = self.model.attention_flops((Slice.prompt(new, past),))
-        return float(pairs), float(self.model.kv_bytes(past))
+        slices = (Slice.prompt(new, past),)
+        return self._attention_flops(slices), self._kept_bytes(slices)
 
     def link_bytes(self, tokens: Tokens) -> Tokens:
         """KV bytes that travel for a prompt of ``tokens`` tokens (a number or an array)."""

@@ -7,58 +7,21 @@ is one record. The state is a few sums; work grows with the events, not with the
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Callable, Generator
 from heapq import heapify, heappop, heappush
 from math import sqrt
 
-from pdviz.serving.costs import PassCosts, Share
+from pdviz.serving.contexts import Contexts
+from pdviz.serving.costs import PassCosts
+from pdviz.serving.log import FOREVER, Log, Queue
 from pdviz.serving.policies import CHUNKED, CONTINUOUS, INTERLEAVED, STATIC, Knobs
 
 PREFILL, DECODE = "prefill", "decode"  # the two halves of a disaggregated server
-FOREVER = math.inf
 _ENDLESS = 1 << 62
 _SHIFT = 24
 MOST_REQUESTS = 1 << _SHIFT
 _NUMBER = MOST_REQUESTS - 1
 _EVERY = 1 << 14  # records between two looks at progress
-
-
-class Queue:
-    """Requests in the order in which they reach an engine, and what is still to do for each.
-
-    ``ready_s`` ends with a time that is always in the future: from then on nothing is known yet.
-    ``prompt`` (what a prefill computes) and ``left`` (tokens still to come) change when a request is
-    preempted; they belong to all engines together.
-    """
-
-    def __init__(self, prompt: list[int], left: list[int], cached: list[int] | None) -> None:
-        self.ready_s: list[float] = [FOREVER]
-        self.requests: list[int] = []
-        self.prompt, self.left, self.cached = prompt, left, cached
-
-
-class Log:
-    """What an engine did. A record is one pass with prompts, or a run of decode passes.
-
-    Parallel arrays: when it starts, seconds of arithmetic and of memory traffic of its first pass and
-    their growth from pass to pass, its decode passes (0: prompts only) and the pieces that begin with
-    it. Where a pass mixes, the growth is what it would take with its decode slices alone. A piece is a
-    request and its new tokens of prompt (0: it joins the batch). ``preempted`` holds (record before
-    which, request, tokens that came since it was admitted).
-    """
-
-    def __init__(self) -> None:
-        self.start_s, self.compute_s, self.memory_s = array("d"), array("d"), array("d")
-        self.compute_step_s, self.memory_step_s = array("d"), array("d")
-        self.steps, self.pieces = array("i"), array("i")
-        self.piece_request, self.piece_new = array("i"), array("i")
-        self.preempted: list[tuple[int, int, int]] = []
-        self.end_s = 0.0
-
-
-Load = int
 
 
 def passes(
@@ -69,7 +32,7 @@ def passes(
     log: Log,
     horizon_s: float = FOREVER,
     watch: Callable[[int], None] | None = None,
-) -> Generator[Load, float, None]:
+) -> Generator[int, float, None]:
     """Simulates all passes that start before ``horizon_s``, then yields the tokens waiting and running.
 
     Is sent the next horizon; until then what reaches the queue later is unknown. ``watch`` is told now
@@ -89,7 +52,9 @@ def passes(
     turns, prefill_turns = knobs.prefill_steps + knobs.decode_steps, knobs.prefill_steps
     pooled = horizon_s != FOREVER
 
-    plain, fixed_s = costs.is_plain, costs.fixed_s
+    fixed_s = costs.fixed_s
+    contexts = None if costs.is_plain else Contexts(costs)
+    plain = contexts is None
     per_flop, per_byte = costs.s_per_flop, costs.s_per_byte
     token_s, sample_s = costs.token_flops * per_flop, costs.sample_flops * per_flop
     one_s = token_s + sample_s
@@ -114,9 +79,6 @@ def passes(
     i = 0  # requests before this one have left the queue
     begun, begun_left, begun_past = -1, 0, 0  # a prompt of which pieces are done
     turn = at_most = 0
-    flops = flops_step = moved = moved_step = 0.0  # what contexts add, where they are not plain
-    shares: dict[int, tuple[Share, int, int]] = {}  # request: its share, since which pass, at what context
-    bends: list[int] = []  # heap like finishes: when a share changes
     active = settled = admitted = 0  # for those who choose among engines
     same_run = was_compute = False  # the last record goes on
     checkpoint = _EVERY
@@ -169,22 +131,15 @@ def passes(
                     decoders -= 1
                     width -= 1
                     tokens -= prompt[r] - 1
-                    if not plain:
-                        share, since, context = shares.pop(r)
-                        bend = FOREVER if share.until is None else since + share.until - context
-                        if bend < finish:
-                            bends.remove(int(bend) << _SHIFT | r)
-                            heapify(bends)
-                        flops -= share.flops + share.flops_step * (clock - since)
-                        moved -= share.bytes + share.bytes_step * (clock - since)
-                        flops_step -= share.flops_step
-                        moved_step -= share.bytes_step
+                    if contexts:
+                        contexts.leave(r, clock)
                 if cached:
                     cached[r] = 0
                 again.append(r)
                 admitted -= prompt[r]
                 log.preempted.append((len(starts), r, out))
             same_run = False
+            at_most = min(at_most, 1)  # whose turn it is may change with the head of the queue
 
         # pieces of prompts
         taken: list[int] = []  # whose prompts end with this pass
@@ -202,8 +157,8 @@ def passes(
                 width += 1
                 tokens += prompt[r]
                 admitted += prompt[r]
-                if not plain:
-                    taken.append(r)
+                if contexts:
+                    contexts.join(r, clock, prompt[r] + 1)
                 r = requests[i] if ready_s[i] <= now else -1
         elif prompts:
             if not whole:
@@ -280,14 +235,12 @@ def passes(
             # one pass with prompts, decoding sequences beside them where the policy mixes
             beside = decoders if chunked else 0
             if beside:
-                if plain:
+                if contexts is None:
                     alone_compute_s = beside * one_s + (tokens + beside) * context_compute_s
                     beside_s = (tokens + beside) * context_memory_s
                 else:
-                    alone_compute_s = beside * one_s + flops * per_flop
-                    beside_s = moved * per_byte
-                    flops += flops_step
-                    moved += moved_step
+                    alone_compute_s = beside * one_s + contexts.flops * per_flop
+                    beside_s = contexts.bytes * per_byte
                 alone_memory_s = beside_s + fixed_s[beside]
                 compute_s = alone_compute_s + token_s * new + sample_s * len(taken)
                 memory_s = beside_s + fixed_s[new + beside]
@@ -315,6 +268,8 @@ def passes(
                 add_steps(1)
                 clock += 1
                 tokens += decoders
+                if contexts:
+                    contexts.advance(1, clock)
             else:
                 add_steps(0)
                 if interleaved and decoders:
@@ -323,29 +278,20 @@ def passes(
             reserved = prompt[begun] if begun >= 0 else 0
         elif decoders:
             # a run of decode passes, as long as nothing happens
-            if plain:
+            if contexts is None:
                 context = tokens + width
                 compute_s = width * one_s + context * context_compute_s
                 memory_s = fixed_s[width] + context * context_memory_s
                 compute_step = width * context_compute_s
                 memory_step = width * context_memory_s
             else:
-                for r in taken:
-                    share = costs.share(prompt[r] + 1)
-                    shares[r] = share, clock, prompt[r] + 1
-                    flops += share.flops
-                    flops_step += share.flops_step
-                    moved += share.bytes
-                    moved_step += share.bytes_step
-                    if share.until is not None and share.until < prompt[r] + left[r]:
-                        heappush(bends, clock + share.until - prompt[r] - 1 << _SHIFT | r)
-                compute_s = width * one_s + flops * per_flop
-                memory_s = fixed_s[width] + moved * per_byte
-                compute_step, memory_step = flops_step * per_flop, moved_step * per_byte
+                compute_s = width * one_s + contexts.flops * per_flop
+                memory_s = fixed_s[width] + contexts.bytes * per_byte
+                compute_step, memory_step = contexts.flops_step * per_flop, contexts.bytes_step * per_byte
             k = (finishes[0] >> _SHIFT) - clock
             if k > 1:
-                if bends and (bends[0] >> _SHIFT) - clock < k:
-                    k = (bends[0] >> _SHIFT) - clock
+                if contexts and contexts.bend - clock < k:
+                    k = contexts.bend - clock
                 if limited and (capacity - tokens - reserved) // decoders < k:
                     k = max((capacity - tokens - reserved) // decoders, 1)  # one alone always fits
                 if interleaved and at_most and at_most < k:
@@ -406,9 +352,8 @@ def passes(
             tokens += k * width
             if static:
                 active += k * decoders
-            if not plain:
-                flops += k * flops_step
-                moved += k * moved_step
+            if contexts:
+                contexts.advance(k, clock)
             if interleaved and at_most:
                 turn = (turn + k) % turns
             ends = True
@@ -429,23 +374,6 @@ def passes(
 
         # what the end of the pass brings
         if ends:
-            while bends and bends[0] >> _SHIFT == clock:
-                r = heappop(bends) & _NUMBER
-                share, since, context = shares[r]
-                flops -= share.flops + share.flops_step * (clock - since)
-                moved -= share.bytes + share.bytes_step * (clock - since)
-                flops_step -= share.flops_step
-                moved_step -= share.bytes_step
-                context += clock - since
-                share = costs.share(context)
-                shares[r] = share, clock, context
-                flops += share.flops
-                moved += share.bytes
-                flops_step += share.flops_step
-                moved_step += share.bytes_step
-                if share.until is not None and (static or share.until < prompt[r] + left[r]):
-                    heappush(bends, clock + share.until - context << _SHIFT | r)
-                same_run = False
             while finishes and finishes[0] >> _SHIFT == clock:
                 r = heappop(finishes) & _NUMBER
                 decoders -= 1
@@ -457,12 +385,8 @@ def passes(
                     continue
                 width -= 1
                 tokens -= prompt[r] + left[r] - 1
-                if not plain:
-                    share, since, _ = shares.pop(r)
-                    flops -= share.flops + share.flops_step * (clock - since)
-                    moved -= share.bytes + share.bytes_step * (clock - since)
-                    flops_step -= share.flops_step
-                    moved_step -= share.bytes_step
+                if contexts:
+                    contexts.leave(r, clock)
         for r in taken:
             more = left[r] - 1
             if not (more or static) or role == PREFILL:
@@ -477,17 +401,10 @@ def passes(
                     running[r] = clock + more
                 if static:
                     active += p
-            if not plain:
-                share = costs.share(p + 1)
-                shares[r] = share, clock, p + 1
-                flops += share.flops
-                flops_step += share.flops_step
-                moved += share.bytes
-                moved_step += share.bytes_step
-                if share.until is not None and (static or share.until < p + left[r]):
-                    heappush(bends, clock + share.until - p - 1 << _SHIFT | r)
+            if contexts:
+                contexts.join(r, clock, p + 1)
         if static and not decoders:
             width = tokens = active = 0
-            flops = flops_step = moved = moved_step = 0.0
-            shares, bends = {}, []
+            if contexts:
+                contexts.clear()
     log.end_s = now

@@ -56,7 +56,7 @@ class RangeMaximum:
 
     def _within(self, first: Numbers, last: Numbers) -> Seconds:
         flat = self._values.ravel()
-        best = flat[first]
+        best: Seconds = flat[first]
         for ahead in range(1, self._BLOCK):
             more = np.flatnonzero(first + ahead <= last)
             if not len(more):
@@ -120,8 +120,7 @@ class Lengths:
         self._values = values[kept][order]
         self._below = np.r_[0, np.cumsum(weights[kept][order])]
         self._total_s = float(values[kept] @ weights[kept])
-        first, growth, count, weight = rows
-        some = (count > 0) & (weight > 0)
+        some = (rows[2] > 0) & (rows[3] > 0)
         self._first, self._growth, self._count, self._weight = (x[some] for x in rows)
         n, w = self._count, self._weight
         self.count = int(self._below[-1] + (n * w).sum())

@@ -6,8 +6,8 @@ from functools import cached_property
 
 import numpy as np
 
-from pdviz.serving.engine import Log
 from pdviz.serving.gaps import Gaps, RangeMaximum
+from pdviz.serving.log import Log
 from pdviz.serving.policies import DISAGGREGATED
 from pdviz.serving.records import Numbers, Records, Seconds, ordinals
 from pdviz.serving.server import Run
@@ -139,7 +139,7 @@ class Outcome:
     @cached_property
     def parts_s(self) -> dict[str, Seconds]:
         """Seconds of each of ``PARTS``; they sum to the end-to-end time."""
-        parts = {name: np.zeros(len(self)) for name in PARTS}
+        parts: dict[str, Seconds] = {name: np.zeros(len(self)) for name in PARTS}
         for e in self.engines:
             self._add_parts(e, parts)
         if self.run.ready_s is not None:
@@ -152,7 +152,7 @@ class Outcome:
         lost = ordinals(s.request) > 0  # it was preempted before: until its prefill is done all is repetition
         admitted_s, prefilled_s = e.start_s[s.first], e.end_s[s.last]
         gone = s.ended >= 0
-        ends_s = np.full(len(s.request), np.nan)
+        ends_s: Seconds = np.full(len(s.request), np.nan)
         ends_s[gone] = e.start_s[s.ended[gone]]
         stays = s.steps > 0
         ends_s[~gone] = self.last_token_s[s.request[~gone]]

@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from pdviz.serving.engine import Log
+from pdviz.serving.log import Log
 
 Seconds = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -28,6 +28,12 @@ def ordinals(keys: Numbers) -> Numbers:
     found = np.empty(len(keys), np.int64)
     found[order] = np.arange(len(keys)) - np.repeat(first, counts)
     return found
+
+
+def _running(counts: Numbers) -> Numbers:
+    """The sum of the counts before each, and of all."""
+    summed: Numbers = np.append(0, np.cumsum(counts))
+    return summed
 
 
 class Stints(msgspec.Struct, frozen=True):
@@ -73,7 +79,8 @@ class Records:
     @cached_property
     def first_s(self) -> Seconds:
         """Duration of each record's first pass."""
-        return np.maximum(self.compute_s, self.memory_s)
+        longer: Seconds = np.maximum(self.compute_s, self.memory_s)
+        return longer
 
     @cached_property
     def step_s(self) -> Seconds:
@@ -98,14 +105,15 @@ class Records:
     @cached_property
     def clock(self) -> Numbers:
         """Decode passes before each record, and in all."""
-        return np.r_[0, np.cumsum(self.steps)]
+        return _running(self.steps)
 
     @cached_property
     def alone_s(self) -> Seconds:
         """Seconds that decode slices alone take, summed over the records before each, and in all."""
         compute, memory = np.asarray(self.log.compute_step_s), np.asarray(self.log.memory_step_s)
         own = np.where(self.carries_prompts, np.maximum(compute, memory), self.end_s - self.start_s)
-        return np.r_[0.0, np.cumsum(own)]
+        summed: Seconds = np.append(0.0, np.cumsum(own))
+        return summed
 
     def record_of(self, step: Numbers) -> Numbers:
         """The record with decode pass ``step`` (1, 2, ...)."""
@@ -129,7 +137,7 @@ class Records:
     @cached_property
     def piece_start(self) -> Numbers:
         """The first piece of each record, and the number of all."""
-        return np.r_[0, np.cumsum(self.pieces)]
+        return _running(self.pieces)
 
     @cached_property
     def piece_record(self) -> Numbers:
@@ -156,7 +164,7 @@ class Records:
         start = self.stint_start
         request = self.piece_request[start]
         first = self.piece_record[start]
-        last = self.piece_record[np.r_[start[1:], len(self.piece_request)] - 1]
+        last = self.piece_record[np.append(start, len(self.piece_request))[1:] - 1]
         order = np.argsort(request, kind="stable")
         lost, who, tokens = self._preempted.T
         by_request = request[order]
@@ -173,5 +181,5 @@ class Records:
             out = out - 1
             return Stints(request, first, last, out, ended, done, self.clock[first], out)
         if self.prefills_only:
-            out = np.minimum(out, 1)
+            out[out > 1] = 1
         return Stints(request, first, last, out, ended, done, self.clock[last + 1], np.maximum(out - 1, 0))

@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from pdviz.errors import InputError
 from pdviz.serving.costs import PassCosts
-from pdviz.serving.engine import DECODE, FOREVER, MOST_REQUESTS, PREFILL, Log, Queue, passes
+from pdviz.serving.engine import DECODE, MOST_REQUESTS, PREFILL, passes
+from pdviz.serving.log import FOREVER, Log, Queue
 from pdviz.serving.policies import CHUNKED, DISAGGREGATED, INTERLEAVED, Knobs
 from pdviz.serving.workload import Rejected, Workload
 
@@ -67,24 +68,22 @@ def simulate(workload: Workload, knobs: Knobs, costs: PassCosts, watch: Watch | 
         return Run(workload, knobs, costs, served, rejected, tuple(logs), tuple(routes), None)
     first = _Stage(PREFILL, knobs, costs, knobs.prefill_engines, todo)
     logs, routes = first.serve(arrival_s, arrival_s, numbers, watch and (lambda share: watch(share / 2)))
-    end_s, numbers = _prefilled(logs)
-    goes_on = outputs[numbers] > 1
-    end_s, numbers = end_s[goes_on], numbers[goes_on]
-    link_s = knobs.link_latency_s + costs.link_bytes(prompts[numbers]) / knobs.link_bytes_per_s
+    end_s, ended = _prefilled(logs)
+    goes_on = outputs[ended] > 1
+    end_s, ended = end_s[goes_on], ended[goes_on]
+    link_s = knobs.link_latency_s + costs.link_bytes(prompts[ended]) / knobs.link_bytes_per_s
     ready_s = np.full(len(served), np.nan)
-    ready_s[numbers] = end_s + link_s
+    ready_s[ended] = end_s + link_s
     second = _Stage(DECODE, knobs, costs, knobs.decode_engines, todo)
-    more = second.serve(end_s, end_s + link_s, numbers, watch and (lambda share: watch((1 + share) / 2)))
+    more = second.serve(end_s, end_s + link_s, ended, watch and (lambda share: watch((1 + share) / 2)))
     logs, routes = logs + more[0], routes + more[1]
     return Run(workload, knobs, costs, served, rejected, tuple(logs), tuple(routes), ready_s)
 
 
 def _let_in(workload: Workload, knobs: Knobs) -> tuple[Numbers, tuple[Rejected, ...]]:
     """Which requests fit into the KV cache at all, and a reason for each of the others."""
-    if knobs.capacity_tokens is None:
-        fits = np.ones(len(workload), bool)
-    else:
-        fits = workload.prompt_tokens + workload.output_tokens - 1 <= knobs.capacity_tokens
+    most = np.inf if knobs.capacity_tokens is None else knobs.capacity_tokens
+    fits = workload.prompt_tokens + workload.output_tokens - 1 <= most
     served = np.flatnonzero(fits)
     if len(served) > MOST_REQUESTS:
         raise InputError(f"workload: expected at most {MOST_REQUESTS:,} requests, not {len(served):,}")

@@ -6,7 +6,7 @@ import heapq
 import math
 from dataclasses import dataclass, field
 
-from pdviz.costmodel.passes import Slice
+from pdviz.costmodel.terms import Slice
 
 
 @dataclass
