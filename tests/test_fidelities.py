@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from scene_world import measure
 
 from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE, LINK, OVERHEAD, Bound
 from pdviz.costmodel.fidelities import FIDELITIES
@@ -17,9 +18,13 @@ from pdviz.evaluation import Result, evaluate
 from pdviz.explain import KEYS, explain
 from pdviz.report import estimate_json, estimate_text
 from pdviz.scenario import Scenario, edit
+from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, LIGHT, contrast
 from pdviz.scene.request.figures import headline_figures
 from pdviz.scene.request.hover import hover
+from pdviz.scene.request.meters import lay_out_meters
+from pdviz.scene.roofline.curves import build_roofline
+from pdviz.scene.roofline.words import describe_roofline
 
 LINK_BYTES_PER_S = 2e9
 LAUNCH_S = 40e-6
@@ -84,6 +89,12 @@ def test_that_another_fidelity_is_named_with_its_bound_everywhere(toy: Toy, boun
     assert f"limited by {bound.words}" in estimate_text(result)
     assert headline_figures(result)[0].bound == bound.value
     assert ("limited by", bound.words) in hover(result, 0).rows
+    meters = lay_out_meters(Box(0, 0, 300, 400), result.prefill, result.machine, 0, 1.0, measure)
+    said = [text for text in meters.texts if text.role == f"{bound.value}_text"]
+    assert any("limit" in text.text for text in said)
+    roofline = build_roofline(result, 0.0)
+    assert roofline.prefill.cost.bound is bound
+    assert f"{bound.value}-bound" in describe_roofline(roofline)
 
 
 @pytest.mark.parametrize("values", LIMITED_BY.values())

@@ -98,6 +98,11 @@ def lay_out_meters(
             Place(f"{phase}.{bound}_rate", Box(left, rate_box.y, half, word.bottom - rate_box.y)),
             Place(f"{phase}.{bound}_utilisation", Box(left, title.bottom, half, value.bottom - title.bottom)),
         ]
+    if all(cost.bound is not meter.bound for meter in meters):
+        row = Box(card.x + pad, texts[-1].box.bottom + 1 * s, card.w - 2 * pad, 18 * s)
+        words = elided(f"limited by {cost.bound.short}", row.w, 12.5 * s, True, measure)
+        texts.append(Text(row, words, f"{cost.bound}_text", 12.5 * s, True, "center"))
+        places.append(Place(f"{phase}.bound", row))
     line = Box(card.x + pad, card.bottom - 42 * s, card.w - 2 * pad, 16 * s)
     ridge = line.moved(0, 16 * s)
     for row, role, words in (
