@@ -18,9 +18,10 @@ from pdviz.scene.marks.parts import Text
 from pdviz.scene.marks.suggestion import Suggestion
 from pdviz.scene.marks.theme import DARK, LIGHT, contrast
 from pdviz.scene.request.notice import Notice, notices
+from pdviz.scene.request.notice_card import NoticeLayout, lay_out_notice
 from pdviz.scene.request.suggestion import suggestion
 from pdviz.widgets.kit.palette import metrics, text_width
-from pdviz.widgets.request.notice import NoticeLayout, NoticePanel, lay_out_notice, paint_notice_panel
+from pdviz.widgets.request.notice import NoticePanel, paint_notice_panel
 
 SCENARIOS = (
     *(preset.apply(Scenario()) for preset in PRESETS),
@@ -40,7 +41,7 @@ LONG = Notice(
 
 def laid_out(scenario: Scenario, width: float, height: float, scale: float) -> NoticeLayout:
     result = evaluate(scenario)
-    return lay_out_notice(Box(10, 20, width, height), notices(result), suggestion(result), scale)
+    return lay_out_notice(Box(10, 20, width, height), notices(result), suggestion(result), scale, text_width)
 
 
 def ink(text: Text) -> Box:
@@ -64,7 +65,7 @@ SIZES = (
 def test_that_no_text_leaves_the_card_or_touches_another(width: float, height: float, scale: float) -> None:
     layouts = [laid_out(scenario, width, height, scale) for scenario in SCENARIOS]
     long = Suggestion("next: " + "something that is long to read " * 4, ())
-    layouts.append(lay_out_notice(Box(10, 20, width, height), (LONG, LONG), long, scale))
+    layouts.append(lay_out_notice(Box(10, 20, width, height), (LONG, LONG), long, scale, text_width))
     for layout in layouts:
         texts = [*layout.texts, *layout.links]
         for text in texts:
@@ -99,7 +100,7 @@ def test_that_what_has_no_room_is_left_out_sentence_by_sentence() -> None:
     first = notices(result)[0]
     shown = {}
     for height in range(80, 320, 4):
-        layout = lay_out_notice(Box(0, 0, 300, height), notices(result), suggestion(result), 1.0)
+        layout = lay_out_notice(Box(0, 0, 300, height), notices(result), suggestion(result), 1.0, text_width)
         text = " ".join(t.text for t in layout.texts).replace("\u00a0", " ")
         assert first.headline in text or height < 110
         body = text.replace("Notice ", "").strip()
@@ -131,19 +132,12 @@ def picture(
     scenario: Scenario, *, is_hovered: bool = False, is_focused: bool = False, bare: bool = False
 ) -> QImage:
     result = evaluate(scenario)
+    found, suggested = ((), None) if bare else (notices(result), suggestion(result))
+    layout = lay_out_notice(Box(0, 0, 300, 190), found, suggested, 1.0, text_width)
     image = QImage(300, 190, QImage.Format.Format_RGB32)
     image.fill(QColor(DARK.window))
     with QPainter(image) as p:
-        paint_notice_panel(
-            p,
-            Box(0, 0, 300, 190),
-            () if bare else notices(result),
-            DARK,
-            1.0,
-            None if bare else suggestion(result),
-            is_hovered=is_hovered,
-            is_focused=is_focused,
-        )
+        paint_notice_panel(p, layout, DARK, 1.0, is_hovered=is_hovered, is_focused=is_focused)
     return image
 
 

@@ -10,6 +10,11 @@ from collections.abc import Callable
 
 import msgspec
 
+from pdviz.evaluation import Result
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.marks.parts import MeasureText, Text
+from pdviz.units import count, written
+
 TEXT = (
     "Prefill reads the whole prompt at once ; decode then writes the answer one token at a time , "
     "reading every weight again for each of them . The first takes arithmetic , the second takes "
@@ -18,6 +23,7 @@ TEXT = (
     "so the batch grows taller and hardly any slower ."
 )
 WORDS = tuple(TEXT.split())
+WORD_SIZE, ROW_HEIGHT = 16.0, 32.0
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -83,3 +89,63 @@ def _tokens_per_page(
             fitted += 1
         least = min(least, fitted)
     return max(least, 1)
+
+
+class Word(msgspec.Struct, frozen=True):
+    """Token ``index`` of the answer in its box."""
+
+    box: Box
+    text: str
+    index: int
+
+
+class AnswerCard(msgspec.Struct, frozen=True):
+    """The card with a page; ``head`` is what changes with every token, beside the token itself."""
+
+    box: Box
+    head: Box
+    texts: tuple[Text, ...]
+    words: tuple[Word, ...]
+
+
+def page_for(card: Box, shown: int, total: int, scale: float, measure: MeasureText) -> Page:
+    """The page with the newest token, in as many rows as the card holds."""
+    rows = max(int((card.h - 40 * scale) / (ROW_HEIGHT * scale) + 1e-6), 1)
+    size = WORD_SIZE * scale
+    return answer_page(
+        shown,
+        total,
+        card.w - 32 * scale,
+        rows,
+        6 * scale,
+        6 * scale,
+        lambda word: measure(word, size, False),
+    )
+
+
+def status_words(result: Result, shown: int) -> str:
+    """How far the answer is."""
+    if shown == 0:
+        return f"waiting for the first token, {written(result.ttft)} after the prompt arrives"
+    return f"{count(shown)} of {count(result.request.passes)} tokens"
+
+
+def lay_out_answer(card: Box, page: Page, shown: int, result: Result, scale: float) -> AnswerCard:
+    """A page of the answer of which ``shown`` tokens are there."""
+    s = scale
+    head = Box(card.x + 16 * s, card.y + 8 * s, card.w - 32 * s, 20 * s)
+    top = head.bottom + 5 * s
+    places = [
+        (Box(head.x + x, top + row * ROW_HEIGHT * s, width, (ROW_HEIGHT - 5) * s), word)
+        for row, words in enumerate(page.rows)
+        for x, width, word in words
+    ]
+    return AnswerCard(
+        box=card,
+        head=head,
+        texts=(
+            Text(head, "What the user sees", "muted", 13.5 * s),
+            Text(head, status_words(result, shown), "muted", 13 * s, False, "right"),
+        ),
+        words=tuple(Word(box, word, index) for index, (box, word) in enumerate(places, page.first)),
+    )

@@ -9,13 +9,15 @@ from PySide6.QtGui import QPainter
 from pdviz.evaluation import Result
 from pdviz.scene.marks.geometry import Box, request_layout
 from pdviz.scene.marks.theme import Theme
+from pdviz.scene.request.answer import lay_out_answer, page_for
 from pdviz.scene.request.figures import headline_figures
 from pdviz.scene.request.meters import lay_out_meters
 from pdviz.scene.request.notice import notices
+from pdviz.scene.request.notice_card import lay_out_notice
 from pdviz.scene.request.remarks import lay_out_remarks, remarks
 from pdviz.widgets.kit.figures_view import paint_figure
 from pdviz.widgets.kit.palette import text_width
-from pdviz.widgets.request.answer import page_for, paint_answer
+from pdviz.widgets.request.answer import paint_answer
 from pdviz.widgets.request.meters import paint_meters
 from pdviz.widgets.request.notice import paint_notice_panel
 from pdviz.widgets.request.stage import paint_request_stage
@@ -44,11 +46,12 @@ def paint_request_page(
     meters = lay_out_meters(layout.meters, cost, result.machine, number, s, text_width)
     paint_meters(p, meters, theme, s)
     shown = result.request.tokens_out_at(time_s)
-    page = page_for(layout.tokens, shown, result.request.passes, s)
-    paint_answer(p, layout.tokens, page, shown, result, theme, s)
+    page = page_for(layout.tokens, shown, result.request.passes, s, text_width)
+    paint_answer(p, lay_out_answer(layout.tokens, page, shown, result, s), shown, result, theme, s)
     *boxes, notice_box = layout.panels
     if notice_box.h > 0:
         for paint_panel, box in zip(panels, boxes, strict=True):
             paint_panel(p, box, result, time_s, theme, s)
-        paint_notice_panel(p, notice_box, notices(result), theme, s)
+        notice = lay_out_notice(notice_box, notices(result), None, s, text_width)
+        paint_notice_panel(p, notice, theme, s)
     paint_request_stage(p, layout.stage, result, time_s, theme, s)
