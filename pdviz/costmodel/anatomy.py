@@ -12,7 +12,7 @@ from itertools import groupby
 
 import msgspec
 
-from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
+from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix, MatrixRole
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.passes import STATE_BYTES, ModelCost
 from pdviz.costmodel.stored import Census, Parts
@@ -42,6 +42,7 @@ class Item(msgspec.Struct, frozen=True):
     """Some weights: ``copies`` matrices of ``inputs`` x ``outputs``, or vectors where these are 0.
 
     ``active`` of the copies meet a token. ``parameters`` and ``stored_bytes`` are those of all copies.
+    ``role`` is that of a matrix.
     """
 
     part: str
@@ -52,6 +53,7 @@ class Item(msgspec.Struct, frozen=True):
     outputs: int = 0
     copies: int = 1
     active: int = 1
+    role: MatrixRole | None = None
 
     @property
     def is_routed(self) -> bool:
@@ -239,7 +241,7 @@ def _layer_items(layer: Layer, number: int, prices: _Prices) -> tuple[Item, ...]
     def add(part: str, matrices: tuple[Matrix, ...], attention: Attention | None = None) -> None:
         for m in matrices:
             price = prices.matrix(part, m, number, attention)
-            found.append(Item(part, m.name, m.weights, price, m.inputs, m.outputs))
+            found.append(Item(part, m.role.value, m.weights, price, m.inputs, m.outputs, role=m.role))
 
     mixer, block = layer.attention, layer.feed_forward
     if mixer is not None:
@@ -251,8 +253,8 @@ def _layer_items(layer: Layer, number: int, prices: _Prices) -> tuple[Item, ...]
             one = prices.matrix("experts", m, number, None) + (m.parameters - m.weights) * prices.expert_bias
             found.append(
                 Item(
-                    "experts", m.name, block.total * m.parameters, block.total * one,
-                    m.inputs, m.outputs, block.total, block.active,
+                    "experts", m.role.value, block.total * m.parameters, block.total * one,
+                    m.inputs, m.outputs, block.total, block.active, m.role,
                 )
             )  # fmt: skip
         add("shared", block.shared)
@@ -269,14 +271,15 @@ def _outside(model: Architecture, prices: _Prices) -> tuple[tuple[Item, ...], tu
     """What comes before the layers, and what after."""
 
     def item(part: str, m: Matrix) -> Item:
-        return Item(part, m.name, m.weights, prices.matrix(part, m, 0, None), m.inputs, m.outputs)
+        price = prices.matrix(part, m, 0, None)
+        return Item(part, m.role.value, m.weights, price, m.inputs, m.outputs, role=m.role)
 
     before = [item("embedding", model.embedding)]
     if model.positions:
         before.append(Item("positions", "positions", model.positions, model.positions * prices.vector))
     after: list[Item] = []
     for m in model.extra:
-        (after if m.name.startswith("head") else before).append(item("extra", m))
+        (after if m.role is MatrixRole.HEAD_PROJECTION else before).append(item("extra", m))
     vectors = model.vectors + _biases((*model.extra, model.embedding))
     if model.head is not None:
         vectors += _biases((model.head,))

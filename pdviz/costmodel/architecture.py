@@ -7,6 +7,7 @@ cannot disagree with the shapes on screen.
 
 from __future__ import annotations
 
+from enum import Enum
 from functools import cached_property
 
 import msgspec
@@ -15,10 +16,47 @@ from pdviz.costmodel.quantisation import Quantisation
 from pdviz.costmodel.stored import Census
 
 
+class MatrixRole(Enum):
+    """What a matrix is for, in words."""
+
+    EMBEDDING = "embedding"
+    HEAD = "head"
+    EMBEDDING_PROJECTION = "embedding projection"
+    HEAD_PROJECTION = "head projection"
+    QKV = "qkv"
+    Q = "q"
+    Q_DOWN = "q_down"
+    Q_UP = "q_up"
+    KV_DOWN = "kv_down"
+    KV_UP = "kv_up"
+    ATTENTION_OUTPUT = "attention output"
+    ATTENTION_GATE = "attention gate"
+    GATE_AND_UP = "gate and up"
+    UP = "up"
+    DOWN = "down"
+    ROUTER = "router"
+    SHARED_GATE = "shared gate"
+    TO_EXPERTS = "to experts"
+    FROM_EXPERTS = "from experts"
+    INPUT_PROJECTION = "input projection"
+    STATE_PROJECTION = "state projection"
+    TIME_STEP = "time step"
+    QKV_AND_GATE = "qkv and gate"
+    DECAY_AND_BETA = "decay and beta"
+    OUTPUT_GATE = "output gate"
+    RECURRENT_INPUT_AND_GATE = "recurrent input and gate"
+    RECURRENT_GATES = "recurrent gates"
+    RECURRENT_DECAY_GATE_AND_BETA = "recurrent decay, gate and beta"
+    RECURRENT_DECAY = "recurrent decay"
+    RECURRENT_GATE = "recurrent gate"
+    RECURRENT_INPUT_PROJECTION = "recurrent input projection"
+    RECURRENT_OUTPUT = "recurrent output"
+
+
 class Matrix(msgspec.Struct, frozen=True):
     """A weight matrix: ``inputs`` x ``outputs``, applied to a row for each token."""
 
-    name: str
+    role: MatrixRole
     inputs: int
     outputs: int
     bias: bool = False

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import msgspec
 
-from pdviz.costmodel.architecture import Architecture, Experts
+from pdviz.costmodel.architecture import Architecture, Experts, MatrixRole
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.fidelities import TEXTBOOK, Fidelity, PassCost
 from pdviz.costmodel.roofline import Machine
@@ -137,9 +137,9 @@ class ModelCost(msgspec.Struct, frozen=True, dict=True):
         elements = 0.0
         for count, a in self.architecture.attentions():
             for m in a.matrices if a.kind != "recurrent" else ():
-                if m.name in ("q_down", "kv_down"):
+                if m.role in (MatrixRole.Q_DOWN, MatrixRole.KV_DOWN):
                     elements += count * m.weights * (1 - 1 / accelerators)
-                elif m.name == "qkv":
+                elif m.role is MatrixRole.QKV:
                     width = a.kv_heads * (a.head_dim + a.value_head_dim)
                     share = -(-a.kv_heads // accelerators) / a.kv_heads
                     elements += count * m.inputs * min(width, m.outputs) * (share - 1 / accelerators)

@@ -6,7 +6,7 @@ counted for each: a block that hangs over an edge is a whole block.
 
 from __future__ import annotations
 
-from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix
+from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, Matrix, MatrixRole
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.quantisation import Kept, Quantisation
 from pdviz.costmodel.stored import PLAIN_BYTES, StoredBytes
@@ -16,26 +16,30 @@ from pdviz.units import percent
 _PLAIN_FORMATS = {"bfloat16": "bf16", "float16": "fp16", "float32": "fp32", "float64": "fp32"}
 _GGML_FORMATS = {"F32": "fp32", "F64": "fp32", "F16": "fp16", "BF16": "bf16"}
 
-#: Matrix -> names of the modules that hold it, where a file may keep one of them at 16 bit.
-_MODULES: dict[str, frozenset[str]] = {
-    "qkv": frozenset({"q_proj", "k_proj", "v_proj", "qkv_proj", "qkv"}),
-    "q": frozenset({"q_proj"}),
-    "q_down": frozenset({"q_a_proj", "wq_a"}),
-    "q_up": frozenset({"q_b_proj", "wq_b"}),
-    "kv_down": frozenset({"kv_a_proj_with_mqa", "wkv_a"}),
-    "kv_up": frozenset({"kv_b_proj", "wkv_b"}),
-    "attention output": frozenset({"o_proj", "out_proj", "dense", "wo"}),
-    "gate and up": frozenset({"gate_proj", "up_proj", "gate_up_proj"}),
-    "up": frozenset({"up_proj", "gate_proj"}),
-    "down": frozenset({"down_proj"}),
-    "shared gate": frozenset({"shared_expert_gate"}),
-    "router": frozenset({"gate"}),
-    "qkv and gate": frozenset({"in_proj_qkvz", "in_proj_qkv", "in_proj_z"}),
-    "decay and beta": frozenset({"in_proj_ba", "in_proj_b", "in_proj_a"}),
-    "input projection": frozenset({"in_proj"}),
+#: Matrix -> names of the modules that hold it, where a file may single out one of them.
+_MODULES: dict[MatrixRole, frozenset[str]] = {
+    **dict.fromkeys(MatrixRole, frozenset()),
+    MatrixRole.QKV: frozenset({"q_proj", "k_proj", "v_proj", "qkv_proj", "qkv"}),
+    MatrixRole.Q: frozenset({"q_proj"}),
+    MatrixRole.Q_DOWN: frozenset({"q_a_proj", "wq_a"}),
+    MatrixRole.Q_UP: frozenset({"q_b_proj", "wq_b"}),
+    MatrixRole.KV_DOWN: frozenset({"kv_a_proj_with_mqa", "wkv_a"}),
+    MatrixRole.KV_UP: frozenset({"kv_b_proj", "wkv_b"}),
+    MatrixRole.ATTENTION_OUTPUT: frozenset({"o_proj", "out_proj", "dense", "wo"}),
+    MatrixRole.GATE_AND_UP: frozenset({"gate_proj", "up_proj", "gate_up_proj"}),
+    MatrixRole.UP: frozenset({"up_proj", "gate_proj"}),
+    MatrixRole.DOWN: frozenset({"down_proj"}),
+    MatrixRole.SHARED_GATE: frozenset({"shared_expert_gate"}),
+    MatrixRole.ROUTER: frozenset({"gate"}),
+    MatrixRole.QKV_AND_GATE: frozenset({"in_proj_qkvz", "in_proj_qkv", "in_proj_z"}),
+    MatrixRole.DECAY_AND_BETA: frozenset({"in_proj_ba", "in_proj_b", "in_proj_a"}),
+    MatrixRole.INPUT_PROJECTION: frozenset({"in_proj"}),
 }
 #: Fused matrix -> the modules that are stored apart, in the order of `pieces`.
-_APART = {"qkv": ("q_proj", "k_proj", "v_proj"), "gate and up": ("gate_proj", "up_proj")}
+_APART = {
+    MatrixRole.QKV: ("q_proj", "k_proj", "v_proj"),
+    MatrixRole.GATE_AND_UP: ("gate_proj", "up_proj"),
+}
 
 
 def plain_bytes(architecture: Architecture) -> int:
@@ -52,22 +56,22 @@ def _plain_name(architecture: Architecture) -> str:
     return name
 
 
-def pieces(matrix: Matrix, attention: Attention | None) -> list[int]:
+def pieces(role: MatrixRole | None, outputs: int, attention: Attention | None) -> list[int]:
     """Output widths of the modules that are stored apart."""
-    if matrix.name == "gate and up":
-        return [matrix.outputs // 2] * 2
-    if matrix.name == "qkv" and attention is not None:
+    if role is MatrixRole.GATE_AND_UP:
+        return [outputs // 2] * 2
+    if role is MatrixRole.QKV and attention is not None:
         keys = attention.kv_heads * attention.head_dim
         values = attention.kv_heads * attention.value_head_dim
-        queries = matrix.outputs - keys - values
-        return [queries, keys, values] if queries > 0 else [matrix.outputs]
-    return [matrix.outputs]
+        queries = outputs - keys - values
+        return [queries, keys, values] if queries > 0 else [outputs]
+    return [outputs]
 
 
 def _named(matrix: Matrix, attention: Attention | None) -> list[tuple[int, frozenset[str]]]:
     """(outputs, names) of the modules that are stored apart."""
-    widths, names = pieces(matrix, attention), _MODULES.get(matrix.name, frozenset())
-    apart = _APART.get(matrix.name, ())
+    widths, names = pieces(matrix.role, matrix.outputs, attention), _MODULES[matrix.role]
+    apart = _APART.get(matrix.role, ())
     if len(widths) != len(apart):
         return [(width, names) for width in widths]
     fused = names.difference(apart)
@@ -85,7 +89,8 @@ def _piece_bits(inputs: int, outputs: int, stored: Quantisation) -> int:
 
 def matrix_bytes(matrix: Matrix, stored: Quantisation, attention: Attention | None = None) -> int:
     """Bytes of a matrix in a quantised format, scales and zero points included, bias apart."""
-    bits = sum(_piece_bits(matrix.inputs, outputs, stored) for outputs in pieces(matrix, attention))
+    widths = pieces(matrix.role, matrix.outputs, attention)
+    bits = sum(_piece_bits(matrix.inputs, outputs, stored) for outputs in widths)
     return -(-bits // 8)
 
 
@@ -124,7 +129,7 @@ class Counter:
 
     def is_narrow(self, matrix: Matrix, part: str, first: int, count: int) -> bool:
         """Whether any of the layers stores the matrix, or a module of it, in the quantised format."""
-        return self._quantised(_MODULES.get(matrix.name, frozenset()), part, first, count) > 0
+        return self._quantised(_MODULES[matrix.role], part, first, count) > 0
 
     def matrices(
         self,

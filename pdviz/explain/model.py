@@ -116,7 +116,7 @@ def _parameters(result: Result, *, active: bool) -> Chain:
 
 
 def _shapes(matrices: tuple[Matrix, ...]) -> str:
-    return ", ".join(f"{m.name} {m.inputs:,} × {m.outputs:,}" for m in matrices)
+    return ", ".join(f"{m.role.value} {m.inputs:,} × {m.outputs:,}" for m in matrices)
 
 
 def _resident(layer: Layer) -> tuple[Matrix, ...]:

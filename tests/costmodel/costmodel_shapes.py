@@ -11,7 +11,16 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from pdviz.costmodel.architecture import Architecture, Attention, Experts, FeedForward, Layer, Matrix, Run
+from pdviz.costmodel.architecture import (
+    Architecture,
+    Attention,
+    Experts,
+    FeedForward,
+    Layer,
+    Matrix,
+    MatrixRole,
+    Run,
+)
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES, FLOOR, TEXTBOOK, PassCost
 from pdviz.costmodel.memory import Memory
@@ -30,8 +39,8 @@ def grouped(hidden: int, heads: int, kv_heads: int, width: int, window: int | No
         head_dim=width,
         value_head_dim=width,
         matrices=(
-            Matrix("qkv", hidden, (heads + 2 * kv_heads) * width),
-            Matrix("attention output", heads * width, hidden),
+            Matrix(MatrixRole.QKV, hidden, (heads + 2 * kv_heads) * width),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * width, hidden),
         ),
         cache_elements=2 * kv_heads * width,
         window_tokens=window,
@@ -49,11 +58,11 @@ def latent(
         head_dim=plain + rotary,
         value_head_dim=value,
         matrices=(
-            Matrix("q_down", hidden, queries),
-            Matrix("q_up", queries, heads * (plain + rotary)),
-            Matrix("kv_down", hidden, rank + rotary),
-            Matrix("kv_up", rank, heads * (plain + value)),
-            Matrix("attention output", heads * value, hidden),
+            Matrix(MatrixRole.Q_DOWN, hidden, queries),
+            Matrix(MatrixRole.Q_UP, queries, heads * (plain + rotary)),
+            Matrix(MatrixRole.KV_DOWN, hidden, rank + rotary),
+            Matrix(MatrixRole.KV_UP, rank, heads * (plain + value)),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * value, hidden),
         ),
         cache_elements=rank + rotary,
         vectors=rank + queries,
@@ -68,7 +77,10 @@ def recurrent(hidden: int, heads: int, width: int, state: int) -> Attention:
         kv_heads=heads,
         head_dim=width,
         value_head_dim=width,
-        matrices=(Matrix("qkv", hidden, 3 * heads * width), Matrix("output", heads * width, hidden)),
+        matrices=(
+            Matrix(MatrixRole.QKV, hidden, 3 * heads * width),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * width, hidden),
+        ),
         cache_elements=0,
         state_elements=state,
     )
@@ -76,7 +88,7 @@ def recurrent(hidden: int, heads: int, width: int, state: int) -> Attention:
 
 def mlp(hidden: int, width: int) -> tuple[Matrix, ...]:
     """The matrices of a gated MLP."""
-    return Matrix("gate and up", hidden, 2 * width), Matrix("down", width, hidden)
+    return Matrix(MatrixRole.GATE_AND_UP, hidden, 2 * width), Matrix(MatrixRole.DOWN, width, hidden)
 
 
 def stack(name: str, hidden: int, vocabulary: int, *runs: Run, tied: bool = False) -> Architecture:
@@ -88,8 +100,8 @@ def stack(name: str, hidden: int, vocabulary: int, *runs: Run, tied: bool = Fals
         vocabulary=vocabulary,
         max_context_tokens=None,
         runs=runs,
-        embedding=Matrix("embedding", vocabulary, hidden),
-        head=None if tied else Matrix("head", hidden, vocabulary),
+        embedding=Matrix(MatrixRole.EMBEDDING, vocabulary, hidden),
+        head=None if tied else Matrix(MatrixRole.HEAD, hidden, vocabulary),
         vectors=hidden,
     )
 
@@ -108,14 +120,16 @@ def mistral_7b() -> Architecture:
 
 def mixtral_8x7b() -> Architecture:
     """Mixtral 8x7B."""
-    block = Experts(8, 2, mlp(4096, 14336), router=(Matrix("router", 4096, 8),))
+    block = Experts(8, 2, mlp(4096, 14336), router=(Matrix(MatrixRole.ROUTER, 4096, 8),))
     return stack("Mixtral 8x7B", 4096, 32000, Run(32, Layer(grouped(4096, 32, 8, 128), block, 2 * 4096)))
 
 
 def deepseek_v3() -> Architecture:
     """DeepSeek V3, the main model."""
     attention = latent(7168, 128, 512, 64, 128, 128, 1536)
-    block = Experts(256, 8, mlp(7168, 2048), mlp(7168, 2048), (Matrix("router", 7168, 256),), vectors=256)
+    block = Experts(
+        256, 8, mlp(7168, 2048), mlp(7168, 2048), (Matrix(MatrixRole.ROUTER, 7168, 256),), vectors=256
+    )
     dense = Layer(attention, FeedForward(mlp(7168, 18432)), 2 * 7168)
     return stack("DeepSeek V3", 7168, 129280, Run(3, dense), Run(58, Layer(attention, block, 2 * 7168)))
 

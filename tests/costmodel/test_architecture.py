@@ -14,6 +14,7 @@ from pdviz.costmodel.architecture import (
     FeedForward,
     Layer,
     Matrix,
+    MatrixRole,
     Run,
 )
 
@@ -23,17 +24,17 @@ ATTENTION = Attention(
     kv_heads=2,
     head_dim=8,
     value_head_dim=8,
-    matrices=(Matrix("qkv", 32, 64, bias=True), Matrix("attention output", 32, 32)),
+    matrices=(Matrix(MatrixRole.QKV, 32, 64, bias=True), Matrix(MatrixRole.ATTENTION_OUTPUT, 32, 32)),
     cache_elements=32,
     vectors=16,
 )
-MLP = FeedForward((Matrix("gate and up", 32, 128), Matrix("down", 64, 32)))
+MLP = FeedForward((Matrix(MatrixRole.GATE_AND_UP, 32, 128), Matrix(MatrixRole.DOWN, 64, 32)))
 EXPERTS = Experts(
     total=8,
     active=2,
-    expert=(Matrix("gate and up", 32, 16, bias=True), Matrix("down", 8, 32)),
-    shared=(Matrix("gate and up", 32, 16), Matrix("down", 8, 32)),
-    router=(Matrix("router", 32, 8),),
+    expert=(Matrix(MatrixRole.GATE_AND_UP, 32, 16, bias=True), Matrix(MatrixRole.DOWN, 8, 32)),
+    shared=(Matrix(MatrixRole.GATE_AND_UP, 32, 16), Matrix(MatrixRole.DOWN, 8, 32)),
+    router=(Matrix(MatrixRole.ROUTER, 32, 8),),
     vectors=8,
 )
 WINDOWED = msgspec.structs.replace(ATTENTION, kind="sliding", window_tokens=100)
@@ -47,17 +48,17 @@ def small(*runs: Run, positions: int = 0) -> Architecture:
         vocabulary=1000,
         max_context_tokens=4096,
         runs=runs,
-        embedding=Matrix("embedding", 1000, 32),
-        head=Matrix("head", 32, 1000),
+        embedding=Matrix(MatrixRole.EMBEDDING, 1000, 32),
+        head=Matrix(MatrixRole.HEAD, 32, 1000),
         positions=positions,
         vectors=32,
     )
 
 
 def test_that_a_matrix_counts_its_bias_apart_from_its_weights():
-    assert Matrix("up", 3, 5).parameters == 15
-    assert Matrix("up", 3, 5, bias=True).parameters == 20
-    assert Matrix("up", 3, 5, bias=True).weights == 15
+    assert Matrix(MatrixRole.UP, 3, 5).parameters == 15
+    assert Matrix(MatrixRole.UP, 3, 5, bias=True).parameters == 20
+    assert Matrix(MatrixRole.UP, 3, 5, bias=True).weights == 15
 
 
 def test_that_dense_parameters_are_the_sum_of_their_parts():
@@ -93,7 +94,7 @@ def test_that_a_tied_head_adds_no_table():
 
 def test_that_a_biased_head_counts_its_bias():
     plain = small(Run(1, Layer(ATTENTION, MLP)))
-    biased = msgspec.structs.replace(plain, head=Matrix("head", 32, 1000, bias=True))
+    biased = msgspec.structs.replace(plain, head=Matrix(MatrixRole.HEAD, 32, 1000, bias=True))
     assert biased.parameters - plain.parameters == 1000
 
 

@@ -192,9 +192,9 @@ def test_that_what_fits_fits_with_all_that_is_said_to_fit(
 def test_that_the_fullest_of_eight_accelerators_holds_8_of_60_experts() -> None:
     from costmodel_shapes import grouped, mlp, stack
 
-    from pdviz.costmodel.architecture import Experts, Layer, Matrix, Run
+    from pdviz.costmodel.architecture import Experts, Layer, Matrix, MatrixRole, Run
 
-    experts = Experts(60, 4, mlp(512, 256), router=(Matrix("router", 512, 60),))
+    experts = Experts(60, 4, mlp(512, 256), router=(Matrix(MatrixRole.ROUTER, 512, 60),))
     model = textbook(stack("sixty", 512, 1000, Run(3, Layer(grouped(512, 8, 8, 64), experts, 1024))))
     routed = 2 * 3 * 60 * sum(m.weights for m in mlp(512, 256))
     rest = model.stored_weights_bytes - routed

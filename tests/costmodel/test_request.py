@@ -29,7 +29,7 @@ from costmodel_shapes import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdviz.costmodel.architecture import Architecture, FeedForward, Layer, Matrix, Run
+from pdviz.costmodel.architecture import Architecture, FeedForward, Layer, Matrix, MatrixRole, Run
 from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.request import (
@@ -376,7 +376,7 @@ def test_that_windows_put_the_half_speed_context_off_or_away() -> None:
     context = half_speed_context_tokens(model)
     assert context is not None
     assert context > model.stored_weights_bytes / model.kv_bytes_per_token * 2
-    fixed = Layer(recurrent(64, 2, 16, 9), FeedForward((Matrix("up", 64, 64),)))
+    fixed = Layer(recurrent(64, 2, 16, 9), FeedForward((Matrix(MatrixRole.UP, 64, 64),)))
     states = stack("States", 64, 100, Run(2, fixed))
     assert half_speed_context_tokens(textbook(states)) is None
     assert half_speed_context_tokens(textbook(hybrid())) is not None

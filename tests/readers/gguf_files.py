@@ -213,7 +213,7 @@ def _vectors(put: Any, count: int, hidden: int, names: tuple[str, ...], shifted:
 
 
 def _attention(put: Any, put_matrix: Any, block: str, a: Attention, family: str, old: bool) -> None:
-    by_name = {matrix.name: matrix for matrix in a.matrices}
+    by_name = {matrix.role.value: matrix for matrix in a.matrices}
     if a.kind == "latent":
         names = {"q": "attn_q", "q_down": "attn_q_a", "q_up": "attn_q_b", "kv_down": "attn_kv_a_mqa"}
         for name, theirs in names.items():
@@ -305,19 +305,19 @@ def _feed_forward(
 ) -> None:
     def mlp(matrices: tuple[Matrix, ...], suffix: str, *more: int) -> None:
         for matrix in matrices:
-            if matrix.name == "shared gate":
+            if matrix.role.value == "shared gate":
                 put(f"{block}ffn_gate_inp_shexp.weight", matrix.inputs)
-            elif matrix.name in ("to experts", "from experts"):
-                put_matrix(f"{block}ffn_latent_{'down' if matrix.name[0] == 't' else 'up'}", matrix)
-            elif matrix.name == "gate and up" and family == "gemma4" and more:
+            elif matrix.role.value in ("to experts", "from experts"):
+                put_matrix(f"{block}ffn_latent_{'down' if matrix.role.value[0] == 't' else 'up'}", matrix)
+            elif matrix.role.value == "gate and up" and family == "gemma4" and more:
                 put(f"{block}ffn_gate_up_exps.weight", matrix.inputs, matrix.outputs, *more)
-            elif matrix.name == "gate and up" and (family not in _FUSED_GATE or more):
+            elif matrix.role.value == "gate and up" and (family not in _FUSED_GATE or more):
                 for name in ("gate", "up"):
                     put(f"{block}ffn_{name}{suffix}.weight", matrix.inputs, matrix.outputs // 2, *more)
                     if matrix.bias:
                         put(f"{block}ffn_{name}{suffix}.bias", matrix.outputs // 2, *more)
             else:
-                name = "down" if matrix.name == "down" else "up"
+                name = "down" if matrix.role.value == "down" else "up"
                 put(f"{block}ffn_{name}{suffix}.weight", matrix.inputs, matrix.outputs, *more)
                 if matrix.bias:
                     put(f"{block}ffn_{name}{suffix}.bias", matrix.outputs, *more)

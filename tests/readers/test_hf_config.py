@@ -234,7 +234,7 @@ def test_that_latent_attention_caches_one_latent_and_one_rotary_key():
     (_, attention), *_ = model("deepseek-v3").attentions()
     assert (attention.kind, attention.cache_elements, attention.kv_heads) == ("latent", 576, 1)
     assert (attention.head_dim, attention.value_head_dim) == (192, 128)
-    names = [m.name for m in attention.matrices]
+    names = [m.role.value for m in attention.matrices]
     assert names == ["q_down", "q_up", "kv_down", "kv_up", "attention output"]
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdviz.costmodel.architecture import Architecture, Matrix
+from pdviz.costmodel.architecture import Architecture, Matrix, MatrixRole
 from pdviz.costmodel.quantisation import Kept, Quantisation
 from pdviz.costmodel.weights import matrix_bytes, plain_bytes, stored_bytes
 from pdviz.errors import InputError
@@ -280,9 +280,9 @@ def test_that_layers_that_fp8_files_ignore_stay_at_16_bit():
 
 def test_that_a_block_over_the_edge_is_a_whole_block():
     stored = Quantisation("fp8", 8, group=128, rows=128, scale_bits=32, format="fp")
-    assert matrix_bytes(Matrix("kv_down", 7168, 576), stored) == 7168 * 576 + 4 * 56 * 5
+    assert matrix_bytes(Matrix(MatrixRole.KV_DOWN, 7168, 576), stored) == 7168 * 576 + 4 * 56 * 5
     # Gate and up are stored apart, each with an edge of its own.
-    assert matrix_bytes(Matrix("gate and up", 128, 2 * 192), stored) == 128 * 384 + 4 * 4
+    assert matrix_bytes(Matrix(MatrixRole.GATE_AND_UP, 128, 2 * 192), stored) == 128 * 384 + 4 * 4
 
 
 def test_that_an_unknown_dtype_is_named():

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer
+from pdviz.costmodel.architecture import Architecture, Attention, Experts, Layer, MatrixRole
 from pdviz.costmodel.stored import Census, Parts
 from pdviz.readers.gguf.header import Tensor
 from pdviz.readers.gguf.metadata import Metadata
@@ -66,19 +66,19 @@ Expected = tuple[str, int, int, tuple[tuple[str, int], ...]]
 def _of_attention(
     mixer: Attention, hidden: int, tensors: Mapping[str, Tensor], block: str
 ) -> Iterator[Expected]:
-    sizes = {m.name: m for m in mixer.matrices}
+    sizes = {m.role: m for m in mixer.matrices}
     if mixer.kind == "latent":
-        down, latent = sizes["kv_down"].outputs, sizes["kv_up"].inputs
+        down, latent = sizes[MatrixRole.KV_DOWN].outputs, sizes[MatrixRole.KV_UP].inputs
         cached = ("attention.kv_lora_rank", latent), ("rope.dimension_count", down - latent)
         yield "attn_kv_a_mqa", hidden, down, cached
-        q = sizes.get("q") or sizes["q_up"]
+        q = sizes.get(MatrixRole.Q) or sizes[MatrixRole.Q_UP]
         heads = ("attention.head_count", mixer.query_heads), ("attention.key_length_mla", mixer.head_dim)
-        yield "attn_q" if "q" in sizes else "attn_q_b", q.inputs, q.outputs, heads
-    if mixer.kind in ("recurrent", "latent") or "qkv" not in sizes:
+        yield "attn_q" if MatrixRole.Q in sizes else "attn_q_b", q.inputs, q.outputs, heads
+    if mixer.kind in ("recurrent", "latent") or MatrixRole.QKV not in sizes:
         return
     keys = mixer.kv_heads * mixer.head_dim
     values = mixer.kv_heads * mixer.value_head_dim if f"{block}attn_v.weight" in tensors else 0
-    both, queries = sizes["qkv"].outputs, ("attention.head_count", mixer.query_heads)
+    both, queries = sizes[MatrixRole.QKV].outputs, ("attention.head_count", mixer.query_heads)
     width = ("attention.key_length", mixer.head_dim)
     yield "attn_q", hidden, both - keys - values, (queries, width)
     yield "attn_k", hidden, keys, (("attention.head_count_kv", mixer.kv_heads), width)
@@ -109,7 +109,7 @@ def _of_block(layer: Layer, meta: Metadata, block: str) -> Iterator[Expected]:
         matrices, suffix, copies = part.matrices, "", 1
         named = (("feed_forward_length", matrices[-1].inputs),)
     up, down = matrices[0], matrices[-1]
-    apart = up.name == "gate and up" and f"{block}ffn_gate{suffix}.weight" in tensors
+    apart = up.role is MatrixRole.GATE_AND_UP and f"{block}ffn_gate{suffix}.weight" in tensors
     outputs = up.outputs // 2 if apart else up.outputs
     for name in ("ffn_gate", "ffn_up") if apart else ("ffn_up", "ffn_gate_up"):
         yield name + suffix, up.inputs, outputs * copies, named

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import msgspec
 
-from pdviz.costmodel.architecture import Attention, Matrix
+from pdviz.costmodel.architecture import Attention, Matrix, MatrixRole
 from pdviz.readers.hf.fields import MOST_HEADS, MOST_TOKENS, Fields, shown
 from pdviz.readers.hf.traits import HEADS, Family, on
 
 KV_HEADS = ("num_key_value_heads", "num_kv_heads", "n_head_kv", "attn_config.kv_n_heads")
+
+#: Roles in a mixer that runs beside attention in the same layer.
+_BESIDE = {
+    MatrixRole.INPUT_PROJECTION: MatrixRole.RECURRENT_INPUT_PROJECTION,
+    MatrixRole.ATTENTION_OUTPUT: MatrixRole.RECURRENT_OUTPUT,
+}
 
 
 def heads_of(fields: Fields, family: Family) -> tuple[int, int]:
@@ -59,8 +65,8 @@ def grouped_attention(fields: Fields, family: Family, hidden: int) -> Attention:
         head_dim=width,
         value_head_dim=width,
         matrices=(
-            Matrix("qkv", hidden, (queries + 2 * kv_heads) * width, on(family.qkv_bias, fields)),
-            Matrix("attention output", heads * width, hidden, on(family.output_bias, fields)),
+            Matrix(MatrixRole.QKV, hidden, (queries + 2 * kv_heads) * width, on(family.qkv_bias, fields)),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * width, hidden, on(family.output_bias, fields)),
         ),
         cache_elements=2 * kv_heads * width,
         vectors=norms[norm] + (heads if on(family.sinks, fields) else 0),
@@ -89,9 +95,9 @@ def grouped(
         head_dim=width,
         value_head_dim=width,
         matrices=(
-            Matrix("qkv", hidden, (heads + projected * kv_heads) * width, bias),
+            Matrix(MatrixRole.QKV, hidden, (heads + projected * kv_heads) * width, bias),
             *between,
-            Matrix("attention output", heads * width, hidden, bias),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * width, hidden, bias),
         ),
         cache_elements=2 * kv_heads * width,
         vectors=vectors,
@@ -113,11 +119,11 @@ def latent_attention(fields: Fields, family: Family, hidden: int) -> Attention:
         fields.require("q_lora_rank")
     bias = on(family.qkv_bias, fields)
     if low_rank is None:
-        query: tuple[Matrix, ...] = (Matrix("q", hidden, heads * (plain + rotary)),)
+        query: tuple[Matrix, ...] = (Matrix(MatrixRole.Q, hidden, heads * (plain + rotary)),)
     else:
         query = (
-            Matrix("q_down", hidden, low_rank, bias),
-            Matrix("q_up", low_rank, heads * (plain + rotary)),
+            Matrix(MatrixRole.Q_DOWN, hidden, low_rank, bias),
+            Matrix(MatrixRole.Q_UP, low_rank, heads * (plain + rotary)),
         )
     return Attention(
         kind="latent",
@@ -127,9 +133,9 @@ def latent_attention(fields: Fields, family: Family, hidden: int) -> Attention:
         value_head_dim=value,
         matrices=(
             *query,
-            Matrix("kv_down", hidden, latent + rotary, bias),
-            Matrix("kv_up", latent, heads * (plain + value)),
-            Matrix("attention output", heads * value, hidden, on(family.output_bias, fields)),
+            Matrix(MatrixRole.KV_DOWN, hidden, latent + rotary, bias),
+            Matrix(MatrixRole.KV_UP, latent, heads * (plain + value)),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * value, hidden, on(family.output_bias, fields)),
         ),
         cache_elements=latent + rotary,
         vectors=latent + (low_rank or 0),
@@ -162,10 +168,7 @@ def attention_of(fields: Fields, family: Family, hidden: int, kind: str) -> Atte
 
 def _joined(attention: Attention, mixer: Attention) -> Attention:
     """Attention and a mixer with a fixed state that run side by side."""
-    beside = tuple(
-        msgspec.structs.replace(m, name=f"recurrent {m.name.removeprefix('attention ')}")
-        for m in mixer.matrices
-    )
+    beside = tuple(msgspec.structs.replace(m, role=_BESIDE[m.role]) for m in mixer.matrices)
     return msgspec.structs.replace(
         attention,
         matrices=(*attention.matrices, *beside),
@@ -194,8 +197,8 @@ def mimo_v2(fields: Fields, hidden: int, kind: str) -> Attention:
         head_dim=width,
         value_head_dim=value,
         matrices=(
-            Matrix("qkv", hidden, heads * width + kv_heads * (width + value), bias),
-            Matrix("attention output", heads * value, hidden),
+            Matrix(MatrixRole.QKV, hidden, heads * width + kv_heads * (width + value), bias),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * value, hidden),
         ),
         cache_elements=kv_heads * (width + value),
         vectors=heads if fields.flag(sinks, kind == "sliding") else 0,
@@ -275,5 +278,5 @@ def step(fields: Fields, hidden: int, kind: str) -> Attention:
 def _gated(fields: Fields, hidden: int, heads: int, kv_heads: int, *, by_channel: bool) -> Attention:
     width = fields.count("head_dim")
     bias = fields.flag("attention_bias", False)
-    gate = Matrix("attention gate", hidden, heads * (width if by_channel else 1))
+    gate = Matrix(MatrixRole.ATTENTION_GATE, hidden, heads * (width if by_channel else 1))
     return grouped(hidden, heads, kv_heads, width, bias, 2 * width, between=(gate,))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pdviz.costmodel.architecture import Architecture, Matrix
+from pdviz.costmodel.architecture import Architecture, Matrix, MatrixRole
 from pdviz.costmodel.stored import PLAIN_BYTES
 from pdviz.costmodel.weights import uneven_inputs
 from pdviz.errors import InputError
@@ -144,12 +144,15 @@ def read_config(
     width = inner.count_or_none("word_embed_proj_dim") or hidden
     extra: tuple[Matrix, ...] = ()
     if width != hidden:
-        extra = (Matrix("embedding projection", width, hidden), Matrix("head projection", hidden, width))
+        extra = (
+            Matrix(MatrixRole.EMBEDDING_PROJECTION, width, hidden),
+            Matrix(MatrixRole.HEAD_PROJECTION, hidden, width),
+        )
     norm = norm_parameters(norm_kind(inner, family), hidden)
     vectors = norm * (on(family.final_norm, inner) + on(family.embedding_norm, inner))
     head, biased = None, on(family.head_bias, inner)
     if not _tied(outer, inner, family):
-        head = Matrix("head", width, vocabulary, biased)
+        head = Matrix(MatrixRole.HEAD, width, vocabulary, biased)
     elif biased:
         vectors += vocabulary
     context = context_of(inner, family)
@@ -180,7 +183,7 @@ def read_config(
         vocabulary=vocabulary,
         max_context_tokens=context,
         runs=runs,
-        embedding=Matrix("embedding", vocabulary, width),
+        embedding=Matrix(MatrixRole.EMBEDDING, vocabulary, width),
         head=head,
         positions=0 if family.positions is None else family.positions(inner),
         vectors=vectors,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from pdviz.costmodel.architecture import Experts, FeedForward, Layer, Matrix, Run
+from pdviz.costmodel.architecture import Experts, FeedForward, Layer, Matrix, MatrixRole, Run
 from pdviz.readers.hf.attention import attention_of
 from pdviz.readers.hf.fields import MOST_EXPERTS, MOST_LAYERS, Fields, shown
 from pdviz.readers.hf.traits import ACTIVE, EXPERTS, WIDTH, Family, Mixture, full, on
@@ -39,8 +39,8 @@ def norm_kind(fields: Fields, family: Family) -> str:
 
 
 def mlp(hidden: int, width: int, gated: bool, bias: bool) -> tuple[Matrix, ...]:
-    up = Matrix("gate and up", hidden, 2 * width, bias) if gated else Matrix("up", hidden, width, bias)
-    return (up, Matrix("down", width, hidden, bias))
+    role, outputs = (MatrixRole.GATE_AND_UP, 2 * width) if gated else (MatrixRole.UP, width)
+    return (Matrix(role, hidden, outputs, bias), Matrix(MatrixRole.DOWN, width, hidden, bias))
 
 
 def dense_block(fields: Fields, family: Family, hidden: int, names: tuple[str, ...]) -> FeedForward:
@@ -70,19 +70,22 @@ def expert_block(fields: Fields, family: Family, mixture: Mixture, hidden: int) 
     shared = mixture.shared(fields, width)
     alongside = mlp(hidden, shared, gated, on(family.mlp_bias, fields)) if shared else ()
     if shared and on(mixture.shared_gate, fields):
-        alongside = (*alongside, Matrix("shared gate", hidden, 1))
+        alongside = (*alongside, Matrix(MatrixRole.SHARED_GATE, hidden, 1))
     inside = hidden
     if mixture.latent and fields.has(*mixture.latent):
         inside = fields.count(*mixture.latent)
         bias = on(family.mlp_bias, fields)
-        around = (Matrix("to experts", hidden, inside, bias), Matrix("from experts", inside, hidden, bias))
-        alongside = (*alongside, *around)
+        alongside = (
+            *alongside,
+            Matrix(MatrixRole.TO_EXPERTS, hidden, inside, bias),
+            Matrix(MatrixRole.FROM_EXPERTS, inside, hidden, bias),
+        )
     return Experts(
         total=total,
         active=active,
         expert=mlp(inside, width, gated, on(mixture.expert_bias, fields)),
         shared=alongside,
-        router=(Matrix("router", hidden, total, on(mixture.router_bias, fields)),),
+        router=(Matrix(MatrixRole.ROUTER, hidden, total, on(mixture.router_bias, fields)),),
         vectors=mixture.extra_vectors(fields, hidden) + (total if on(mixture.correction, fields) else 0),
     )
 

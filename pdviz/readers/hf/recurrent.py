@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from pdviz.costmodel.architecture import Attention, Matrix
+from pdviz.costmodel.architecture import Attention, Matrix, MatrixRole
 from pdviz.readers.hf.attention import head_width
 from pdviz.readers.hf.fields import MOST_HEADS, Fields
 
@@ -54,10 +54,10 @@ def _selective(fields: Fields, hidden: int, prefix: str, bias: str, norms: bool)
         vectors += rank + 2 * state
     return _recurrent(
         [
-            Matrix("input projection", hidden, 2 * inner, with_bias),
-            Matrix("state projection", inner, rank + 2 * state),
-            Matrix("time step", rank, inner, True),
-            Matrix("attention output", inner, hidden, with_bias),
+            Matrix(MatrixRole.INPUT_PROJECTION, hidden, 2 * inner, with_bias),
+            Matrix(MatrixRole.STATE_PROJECTION, inner, rank + 2 * state),
+            Matrix(MatrixRole.TIME_STEP, rank, inner, True),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, inner, hidden, with_bias),
         ],
         state=inner * state + inner * (kernel - 1),
         vectors=vectors,
@@ -94,8 +94,8 @@ class _Mamba2(NamedTuple):
         channels = inner + 2 * self.groups * self.state
         return _recurrent(
             [
-                Matrix("input projection", hidden, inner + channels + self.heads, bias),
-                Matrix("attention output", inner, hidden, output_bias),
+                Matrix(MatrixRole.INPUT_PROJECTION, hidden, inner + channels + self.heads, bias),
+                Matrix(MatrixRole.ATTENTION_OUTPUT, inner, hidden, output_bias),
             ],
             state=inner * self.state + channels * (self.kernel - 1),
             vectors=channels * (self.kernel + conv_bias) + 3 * self.heads + norm * inner,
@@ -183,8 +183,8 @@ def short_convolution(fields: Fields, hidden: int) -> Attention:
     bias = fields.flag("conv_bias", False)
     return _recurrent(
         [
-            Matrix("input projection", hidden, 3 * hidden, bias),
-            Matrix("attention output", hidden, hidden, bias),
+            Matrix(MatrixRole.INPUT_PROJECTION, hidden, 3 * hidden, bias),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, hidden, hidden, bias),
         ],
         state=hidden * (kernel - 1),
         vectors=hidden * (kernel + bias),
@@ -207,9 +207,9 @@ def linear_unit(fields: Fields, hidden: int) -> Attention:
         )
     return _recurrent(
         [
-            Matrix("recurrent input and gate", hidden, 2 * width, True),
-            Matrix("recurrent gates", width, 2 * (width // heads)),
-            Matrix("attention output", width, hidden, True),
+            Matrix(MatrixRole.RECURRENT_INPUT_AND_GATE, hidden, 2 * width, True),
+            Matrix(MatrixRole.RECURRENT_GATES, width, 2 * (width // heads)),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, width, hidden, True),
         ],
         state=width * kernel,
         vectors=width * (kernel + 1) + 3 * width,
@@ -229,11 +229,11 @@ def kimi_delta(fields: Fields, hidden: int) -> Attention:
     channels = heads * width
     return _recurrent(
         [
-            Matrix("qkv", hidden, 3 * channels),
-            Matrix("recurrent decay, gate and beta", hidden, 2 * width + heads),
-            Matrix("recurrent decay", width, channels),
-            Matrix("recurrent gate", width, channels),
-            Matrix("attention output", channels, hidden),
+            Matrix(MatrixRole.QKV, hidden, 3 * channels),
+            Matrix(MatrixRole.RECURRENT_DECAY_GATE_AND_BETA, hidden, 2 * width + heads),
+            Matrix(MatrixRole.RECURRENT_DECAY, width, channels),
+            Matrix(MatrixRole.RECURRENT_GATE, width, channels),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, channels, hidden),
         ],
         state=heads * width * width + 3 * channels * (kernel - 1),
         vectors=3 * channels * kernel + channels + heads + width,
@@ -253,9 +253,9 @@ def delta_net(fields: Fields, hidden: int) -> Attention:
     channels = 2 * keys * key_dim + values * value_dim
     return _recurrent(
         [
-            Matrix("qkv and gate", hidden, channels + values * value_dim),
-            Matrix("decay and beta", hidden, 2 * values),
-            Matrix("attention output", values * value_dim, hidden),
+            Matrix(MatrixRole.QKV_AND_GATE, hidden, channels + values * value_dim),
+            Matrix(MatrixRole.DECAY_AND_BETA, hidden, 2 * values),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, values * value_dim, hidden),
         ],
         state=values * key_dim * value_dim + channels * (kernel - 1),
         vectors=channels * kernel + 2 * values + value_dim,
@@ -271,9 +271,9 @@ def lightning(fields: Fields, hidden: int) -> Attention:
     width = head_width(fields, hidden, heads)
     return _recurrent(
         [
-            Matrix("qkv", hidden, 3 * heads * width),
-            Matrix("output gate", hidden, heads * width),
-            Matrix("attention output", heads * width, hidden),
+            Matrix(MatrixRole.QKV, hidden, 3 * heads * width),
+            Matrix(MatrixRole.OUTPUT_GATE, hidden, heads * width),
+            Matrix(MatrixRole.ATTENTION_OUTPUT, heads * width, hidden),
         ],
         state=heads * width * width,
         vectors=heads * width,

@@ -7,7 +7,7 @@ import math
 import msgspec
 
 from pdviz.costmodel.anatomy import Anatomy, Item
-from pdviz.costmodel.architecture import Experts, Matrix
+from pdviz.costmodel.architecture import Experts
 from pdviz.costmodel.weights import pieces
 from pdviz.evaluation import Result
 from pdviz.scene.anatomy.strip import same_kind
@@ -306,7 +306,7 @@ class _Builder:
         else:
             mixer = self.run.layer.attention if cell.item.part == "attention" else None
             splits, at = [], x
-            for width in pieces(Matrix(cell.item.name, cell.rows, cell.columns), mixer)[:-1]:
+            for width in pieces(cell.item.role, cell.columns, mixer)[:-1]:
                 at += width * k
                 splits.append(at)
             self.weights.append(Weights(slab, ROLES[cell.item.part], cell.item, tuple(splits)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pdviz.costmodel.anatomy import Item, LayerRun
-from pdviz.costmodel.architecture import Attention, Experts, Layer
+from pdviz.costmodel.architecture import Attention, Experts, Layer, MatrixRole
 from pdviz.units import count, plural, size
 
 TITLES = {
@@ -40,13 +40,13 @@ _MIXERS = {
     "recurrent": "linear attention or state space",
 }
 _MATRICES = {
-    "qkv": "q, k, v",
-    "q_down": "q down",
-    "q_up": "q up",
-    "kv_down": "kv down",
-    "kv_up": "kv up",
-    "attention output": "output",
-    "gate and up": "gate, up",
+    MatrixRole.QKV: "q, k, v",
+    MatrixRole.Q_DOWN: "q down",
+    MatrixRole.Q_UP: "q up",
+    MatrixRole.KV_DOWN: "kv down",
+    MatrixRole.KV_UP: "kv up",
+    MatrixRole.ATTENTION_OUTPUT: "output",
+    MatrixRole.GATE_AND_UP: "gate, up",
 }
 
 
@@ -82,7 +82,7 @@ def block_words(layer: Layer) -> str:
     if isinstance(block, Experts):
         shared = ", a shared MLP" if block.shared else ""
         return f"{count(block.active)} of {plural(block.total, 'expert')} a token{shared}"
-    is_gated = any(m.name == "gate and up" for m in block.matrices)
+    is_gated = any(m.role is MatrixRole.GATE_AND_UP for m in block.matrices)
     return "gated MLP" if is_gated else "MLP"
 
 
@@ -99,7 +99,7 @@ def range_words(run: LayerRun, layers: int) -> str:
 
 
 def matrix_name(item: Item) -> str:
-    return _MATRICES.get(item.name, item.name)
+    return item.name if item.role is None else _MATRICES.get(item.role, item.name)
 
 
 def shape_words(item: Item) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pdviz.costmodel.architecture import Architecture, Experts, Matrix
+from pdviz.costmodel.architecture import Architecture, Experts, Matrix, MatrixRole
 from pdviz.costmodel.dtypes import DTYPES, PUBLISHED
 from pdviz.costmodel.fidelities import Fidelity, PassCost
 from pdviz.costmodel.terms import Role, Term, distinct_experts
@@ -19,29 +19,28 @@ ACTIVATION_BYTES = 2.0
 KNOWN_MODELS = 32
 
 _NAMES = {
-    "qkv": "Queries, keys, values",
-    "q": "Queries",
-    "q_down": "Query latent",
-    "q_up": "Queries from latent",
-    "kv_down": "KV latent",
-    "kv_up": "KV from latent",
-    "input projection": "Recurrent input",
-    "state projection": "Recurrent state",
-    "time step": "Recurrent time step",
-    "qkv and gate": "Recurrent QKV and gate",
-    "decay and beta": "Recurrent decay, beta",
-    "output gate": "Recurrent output gate",
-    "to experts": "Into the experts",
-    "from experts": "Out of the experts",
-    "head": "Head",
+    MatrixRole.QKV: "Queries, keys, values",
+    MatrixRole.Q: "Queries",
+    MatrixRole.Q_DOWN: "Query latent",
+    MatrixRole.Q_UP: "Queries from latent",
+    MatrixRole.KV_DOWN: "KV latent",
+    MatrixRole.KV_UP: "KV from latent",
+    MatrixRole.INPUT_PROJECTION: "Recurrent input",
+    MatrixRole.STATE_PROJECTION: "Recurrent state",
+    MatrixRole.TIME_STEP: "Recurrent time step",
+    MatrixRole.QKV_AND_GATE: "Recurrent QKV and gate",
+    MatrixRole.DECAY_AND_BETA: "Recurrent decay, beta",
+    MatrixRole.OUTPUT_GATE: "Recurrent output gate",
+    MatrixRole.TO_EXPERTS: "Into the experts",
+    MatrixRole.FROM_EXPERTS: "Out of the experts",
+    MatrixRole.HEAD: "Head",
 }
 _RECURRENT_NAMES = {
-    "qkv": "Recurrent QKV",
-    "attention output": "Recurrent output",
-    "output": "Recurrent output",
+    MatrixRole.QKV: "Recurrent QKV",
+    MatrixRole.ATTENTION_OUTPUT: "Recurrent output",
 }
 _PREFIXES = {"expert": "One expert: ", "shared": "Shared expert: "}
-_OWN_NAMES = ("to experts", "from experts")
+_OWN_NAMES = (MatrixRole.TO_EXPERTS, MatrixRole.FROM_EXPERTS)
 _KINDS = {
     "full": "global",
     "latent": "latent",
@@ -73,6 +72,7 @@ class WeightMatrix(msgspec.Struct, frozen=True):
     """
 
     part: str
+    role: MatrixRole
     name: str
     inputs: int
     outputs: int
@@ -103,14 +103,15 @@ class _Found(msgspec.Struct, frozen=True):
     active: int = 0
 
     @property
-    def key(self) -> tuple[str, str, int, int, int, int]:
+    def key(self) -> tuple[str, MatrixRole, int, int, int, int]:
         m = self.matrix
-        return self.part, m.name, m.inputs, m.outputs, self.experts, self.active
+        return self.part, m.role, m.inputs, m.outputs, self.experts, self.active
 
 
 def _occurrences(model: Architecture) -> Iterator[_Found]:
     for matrix in model.extra:
-        yield _Found("after" if matrix.name.startswith("head") else "before", "extra", "", matrix, 0)
+        rank = "after" if matrix.role is MatrixRole.HEAD_PROJECTION else "before"
+        yield _Found(rank, "extra", "", matrix, 0)
     for run in model.runs:
         mixer, block = run.layer.attention, run.layer.feed_forward
         if mixer is not None:
@@ -123,7 +124,7 @@ def _occurrences(model: Architecture) -> Iterator[_Found]:
             for matrix in block.expert:
                 yield _Found("expert", "expert", "", matrix, run.count, block.total, block.active)
             for matrix in block.shared:
-                rank = matrix.name if matrix.name in _OWN_NAMES else "shared"
+                rank = matrix.role.value if matrix.role in _OWN_NAMES else "shared"
                 yield _Found(rank, "shared", "", matrix, run.count)
         elif block is not None:
             for matrix in block.matrices:
@@ -131,13 +132,13 @@ def _occurrences(model: Architecture) -> Iterator[_Found]:
 
 
 def _name(found: _Found, is_mixture: bool) -> str:
-    name = found.matrix.name
-    if found.part == "recurrent" and name in _RECURRENT_NAMES:
-        return _RECURRENT_NAMES[name]
-    plain = _NAMES.get(name, name)
-    if found.part == "shared" and name == "shared gate":
+    role = found.matrix.role
+    if found.part == "recurrent" and role in _RECURRENT_NAMES:
+        return _RECURRENT_NAMES[role]
+    plain = _NAMES.get(role, role.value)
+    if found.part == "shared" and role is MatrixRole.SHARED_GATE:
         return "Shared expert: weight"
-    if found.part in _PREFIXES and name not in _OWN_NAMES:
+    if found.part in _PREFIXES and role not in _OWN_NAMES:
         return _PREFIXES[found.part] + plain.lower()
     if found.part == "dense" and is_mixture:
         return f"Dense layers: {plain.lower()}"
@@ -162,7 +163,7 @@ def weight_matrices(architecture: Architecture) -> tuple[WeightMatrix, ...]:
 
 
 def _weight_matrices(architecture: Architecture) -> tuple[WeightMatrix, ...]:
-    merged: dict[tuple[str, str, int, int, int, int], list[_Found]] = {}
+    merged: dict[tuple[str, MatrixRole, int, int, int, int], list[_Found]] = {}
     for found in _occurrences(architecture):
         merged.setdefault(found.key, []).append(found)
     groups = sorted(merged.values(), key=lambda group: _ORDER.index(group[0].rank))
@@ -178,6 +179,7 @@ def _weight_matrices(architecture: Architecture) -> tuple[WeightMatrix, ...]:
         entries.append(
             WeightMatrix(
                 part=first.part,
+                role=matrix.role,
                 name=name,
                 inputs=matrix.inputs,
                 outputs=matrix.outputs,
@@ -195,9 +197,10 @@ def _weight_matrices(architecture: Architecture) -> tuple[WeightMatrix, ...]:
 def _head(model: Architecture) -> WeightMatrix:
     """The head; where it is tied, the embedding table read as one."""
     table = model.embedding
-    head = model.head or Matrix("head", table.outputs, table.inputs)
+    head = model.head or Matrix(MatrixRole.HEAD, table.outputs, table.inputs)
     return WeightMatrix(
         part="head",
+        role=MatrixRole.HEAD,
         name="Head (embedding table)" if model.tied else "Head",
         inputs=head.inputs,
         outputs=head.outputs,
@@ -218,7 +221,7 @@ def default_matrix(matrices: tuple[WeightMatrix, ...]) -> int:
     """The index of the matrix to show first: the attention output, as in the textbooks, else the first."""
     for wanted in ("attention", "recurrent"):
         for index, matrix in enumerate(matrices):
-            if matrix.part == wanted and "output" in matrix.name and "gate" not in matrix.name:
+            if matrix.part == wanted and matrix.role is MatrixRole.ATTENTION_OUTPUT:
                 return index
     return 0
 
