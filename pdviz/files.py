@@ -16,6 +16,8 @@ from pdviz.names import shown
 Stamp = tuple[int, int]
 
 HEAD_BYTES = 2**16
+#: A TOML key of more parts than any of ours has.
+_DEEP = r"""(?<![\w-])(?:(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*\.[ \t]*){24}"""
 _ENDINGS = (".json", ".gguf", ".toml")
 _BEGINNINGS = ("~", "/", "\\", "./", "../", ".\\", "..\\")
 
@@ -79,11 +81,13 @@ class File:
     def __exit__(self, *_: object) -> None:
         self._file.close()
 
-    def read(self, limit: int) -> bytes:
-        """The first ``limit`` bytes. Raises InputError."""
+    def read(self, limit: int, start: int = 0) -> bytes:
+        """Up to ``limit`` bytes from ``start`` on. Raises InputError."""
+        if start + limit <= len(self.head):
+            return self.head[start : start + limit]
         try:
-            self._file.seek(len(self.head))
-            return self.head[:limit] + self._file.read(max(limit - len(self.head), 0))
+            self._file.seek(start)
+            return self._file.read(limit)
         except OSError as error:
             raise self._unreadable(error) from None
 
@@ -174,6 +178,8 @@ def _plain(message: str) -> str:
 
 def parse_toml(text: str, where: str, kind: str) -> dict[str, Any]:
     """The tables of a TOML text; ``kind`` says of what. Raises InputError with line and column."""
+    if re.search(_DEEP, text):  # a table for every dot: a few kilobytes would take all memory
+        raise InputError(f"{where}: not a TOML {kind} file: keys are nested too deeply")
     toml = import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         found: dict[str, Any] = toml.loads(text)

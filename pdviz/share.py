@@ -14,8 +14,9 @@ from pdviz.errors import InputError
 from pdviz.files import File, parse_toml
 from pdviz.scenario import FIELDS, LINE, Scenario, line_keys, parse_keys
 
-FILE_LIMIT_BYTES = 64 * 2**20
-TEXT_LIMIT_BYTES = 2**20
+TEXT_LIMIT_BYTES = 2**17
+MOST_CHUNKS = 2**14
+"""Chunks of a PNG that are looked at; the largest pictures have half as many."""
 PICTURE_KEY = "pdviz-scenario"
 _PNG = b"\x89PNG\r\n\x1a\n"
 EXPECTED = (
@@ -95,12 +96,12 @@ def _said(text: str) -> list[str]:
 
 def png_fields(file: File) -> dict[str, Any]:
     """The fields, by attribute, of the scenario that a PNG carries. Raises InputError."""
-    return parse_keys(line_keys(_png_text(_picture(file), file.where)), file.where)
+    return parse_keys(line_keys(_png_text(file)), file.where)
 
 
 def svg_fields(file: File) -> dict[str, Any]:
-    """The fields of the scenario that an SVG carries. Raises InputError."""
-    return parse_keys(line_keys(_svg_text(_text(_picture(file), file), file.where)), file.where)
+    """The fields of the scenario that an SVG carries in its beginning. Raises InputError."""
+    return parse_keys(line_keys(_svg_text(file)), file.where)
 
 
 def line_fields(file: File) -> dict[str, Any]:
@@ -116,25 +117,13 @@ def toml_fields(file: File) -> dict[str, Any]:
     return parse_keys(values, file.where)
 
 
-def _picture(file: File) -> bytes:
-    if file.size > FILE_LIMIT_BYTES:
-        limit = FILE_LIMIT_BYTES // 2**20
-        raise InputError(f"{file.where}: too long for a picture of a scenario (over {limit} MiB)")
-    return file.read(FILE_LIMIT_BYTES)
-
-
 def _short_text(file: File) -> str:
-    data = file.read(TEXT_LIMIT_BYTES + 1)
-    if len(data) > TEXT_LIMIT_BYTES:
+    if file.size > TEXT_LIMIT_BYTES:
         raise InputError(
             f"{file.where}: too long for a scenario file, expected a few lines such as prompt = 512"
         )
-    return _text(data, file)
-
-
-def _text(data: bytes, file: File) -> str:
     try:
-        text = data.decode("utf-8-sig")
+        text = file.read(TEXT_LIMIT_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text or file.where.lower().endswith((".json", ".gguf")):
@@ -142,22 +131,26 @@ def _text(data: bytes, file: File) -> str:
     return text
 
 
-def _png_text(data: bytes, where: str) -> str:
+def _png_text(file: File) -> str:
     """The scenario line among the text chunks of a PNG."""
     position = len(_PNG)
-    while position + 8 <= len(data):
-        length, kind = struct.unpack(">I4s", data[position : position + 8])
-        body = data[position + 8 : position + 8 + length]
-        if len(body) < length:
+    for _ in range(MOST_CHUNKS):
+        header = file.read(8, position)
+        if len(header) < 8:
             break
+        length, kind = struct.unpack(">I4s", header)
+        if kind in (b"tEXt", b"zTXt", b"iTXt"):
+            body = file.read(min(length, TEXT_LIMIT_BYTES), position + 8)
+            if body.startswith(PICTURE_KEY.encode() + b"\0"):
+                text = _chunk_text(kind, body[len(PICTURE_KEY) + 1 :])
+                if text and len(body) == length:
+                    return text
         position += 12 + length
-        if kind in (b"tEXt", b"zTXt", b"iTXt") and body.startswith(PICTURE_KEY.encode() + b"\0"):
-            text = _chunk_text(kind, body[len(PICTURE_KEY) + 1 :])
-            if text:
-                return text
-        if kind == b"IEND":
-            raise InputError(f"{where}: this picture carries no scenario; expected a PNG saved by pdviz")
-    raise InputError(f"{where}: the picture is cut off")
+        if kind == b"IEND" or position > file.size:
+            break
+    is_cut = position > file.size or not header[7:]
+    what = "the picture is cut off" if is_cut else "this picture carries no scenario"
+    raise InputError(f"{file.where}: {what}; expected a PNG saved by pdviz")
 
 
 def _chunk_text(kind: bytes, body: bytes) -> str:
@@ -174,19 +167,23 @@ def _chunk_text(kind: bytes, body: bytes) -> str:
         return ""
 
 
-def _svg_text(text: str, where: str) -> str:
-    """The scenario line in the description of an SVG."""
+def _svg_text(file: File) -> str:
+    """The scenario line in the description of an SVG, which stands at its beginning."""
     from html import unescape
 
+    text = file.read(TEXT_LIMIT_BYTES).decode("utf-8-sig", "replace")
     start, end = text.find("<desc>"), text.find("</desc>")
     line = unescape(text[start + 6 : end]).strip() if 0 <= start < end else ""
     if "=" not in line:
-        raise InputError(f"{where}: this picture carries no scenario; expected an SVG saved by pdviz")
+        raise InputError(f"{file.where}: this picture carries no scenario; expected an SVG saved by pdviz")
     return line
 
 
 def text_fields(text: str) -> dict[str, Any]:
     """The fields of the scenario in a pasted text: a line, or TOML. Raises InputError."""
+    if len(text) > TEXT_LIMIT_BYTES:
+        length = f"{len(text):,} characters"
+        raise InputError(f"pasted text: too long for a scenario ({length}), expected a few lines")
     clean = text.strip()
     if "\n" in clean or " = " in clean:
         return parse_keys(parse_toml(clean, "pasted text", "scenario"), "pasted text")

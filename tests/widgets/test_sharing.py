@@ -587,7 +587,7 @@ def test_that_a_megabyte_of_text_is_refused_at_once(window: MainWindow) -> None:
     begin_s = monotonic()
     pasted(window, json.dumps({"a": ["b=c" * 10] * 30_000}, separators=(",", ":")))
     (sentence,) = window.toast.sentences
-    assert sentence.startswith("scenario line: too long (")
+    assert sentence.startswith("pasted text: too long for a scenario (")
     assert monotonic() - begin_s < 1
 
 
