@@ -111,7 +111,7 @@ class Gaps:
         return np.maximum(self.span_s, self.inner_longest_s)
 
 
-class Lengths:
+class Distribution:
     """A distribution: single values with weights, and arithmetic rows (first, growth, count) with weights."""
 
     def __init__(self, values: Seconds, weights: Numbers, rows: tuple[Seconds, Seconds, Numbers, Numbers]):
@@ -127,7 +127,7 @@ class Lengths:
         self._total_s += float((w * (n * self._first + self._growth * (n * (n - 1) / 2))).sum())
 
     @classmethod
-    def of(cls, engines: list[Gaps], single_s: Seconds) -> Lengths:
+    def of(cls, engines: list[Gaps], single_s: Seconds) -> Distribution:
         """Every gap between two tokens of one request."""
         values = np.concatenate([single_s, *(g.span_s for g in engines)])
         weights = np.concatenate([np.ones(len(single_s), np.int64), *(g.spanning for g in engines)])
@@ -148,7 +148,8 @@ class Lengths:
         n = np.where(self._first <= value, 1, 0)
         grows = np.flatnonzero((self._growth > 0) & (n > 0) & (self._count > 1))
         n[(self._growth <= 0) & (n > 0)] = self._count[(self._growth <= 0) & (n > 0)]
-        steps = np.floor((value - self._first[grows]) / self._growth[grows]).astype(np.int64) + 1
+        ahead = (value - self._first[grows]) / self._growth[grows]
+        steps = np.minimum(ahead, self._count[grows]).astype(np.int64) + 1
         steps -= self._first[grows] + self._growth[grows] * (steps - 1) > value
         steps += self._first[grows] + self._growth[grows] * steps <= value
         n[grows] = np.clip(steps, 1, self._count[grows])

@@ -6,7 +6,7 @@ from functools import cached_property
 
 import numpy as np
 
-from pdviz.serving.gaps import Gaps, RangeMaximum
+from pdviz.serving.gaps import Distribution, Gaps, RangeMaximum
 from pdviz.serving.log import Log
 from pdviz.serving.policies import DISAGGREGATED
 from pdviz.serving.records import Numbers, Records, Seconds, ordinals
@@ -101,6 +101,11 @@ class Outcome:
                 joined = s.joined[stint]
                 found.append(e.step_end_s(np.arange(joined + 1, joined + s.steps[stint] + 1)))
         return np.concatenate(found)
+
+    @cached_property
+    def gaps(self) -> Distribution:
+        """Every gap between two tokens of one request."""
+        return Distribution.of([Gaps.of(e) for e in self.engines], self.single_gaps[1])
 
     @cached_property
     def single_gaps(self) -> tuple[Numbers, Seconds]:

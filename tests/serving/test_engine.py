@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pdviz.serving.costs import PassCosts
-from pdviz.serving.gaps import Gaps, Lengths
 from pdviz.serving.outcome import Outcome
 from pdviz.serving.policies import POLICIES, Knobs
 from pdviz.serving.server import simulate
@@ -45,10 +44,6 @@ class Case:
         return oracle.simulate(rows, knobs, time_s, self.costs.model.kv_bytes)
 
 
-def distribution(outcome):
-    return Lengths.of([Gaps.of(e) for e in outcome.engines], outcome.single_gaps[1])
-
-
 @pytest.mark.parametrize(
     ("policy", "passes", "longest", "mean_gap", "mean_ttft", "long_ttft", "last"),
     [
@@ -65,7 +60,7 @@ def test_that_one_long_prompt_freezes_streams_as_the_golden_values_say(
     long = got.run.workload.prompt_tokens.argmax()
     figures = [
         got.longest_gap_s.max(),
-        distribution(got).mean_s,
+        got.gaps.mean_s,
         got.ttft_s.mean(),
         got.ttft_s[long],
         got.last_token_s.max(),
@@ -145,7 +140,7 @@ def assert_same(case):
         total = sum(seconds[number] for seconds in got.parts_s.values())
         assert total == pytest.approx(got.e2e_s[number], rel=1e-9, abs=1e-12)
     every = np.concatenate(all_gaps) if all_gaps else np.zeros(0)
-    lengths = distribution(got)
+    lengths = got.gaps
     assert lengths.count == len(every)
     if len(every):
         for percent in (0, 37.3, 50, 99, 100):
