@@ -11,15 +11,18 @@ import msgspec
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scene_world import ACCELERATORS, MODELS, log_counts, result_of, scenarios, shares
+from scene_world import ACCELERATORS, MODELS, log_counts, measure, result_of, scenarios, shares
 
 from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.bounds import COMPUTE
 from pdviz.evaluation import Result, evaluate
 from pdviz.scenario import Scenario, edit
+from pdviz.scene.marks.geometry import Box
+from pdviz.scene.roofline.chart import Frame
 from pdviz.scene.roofline.curves import DECODE, PREFILL, GrowthPath, PathPoint, Roof, Roofline, build_roofline
 from pdviz.scene.roofline.goal import decode_cost
+from pdviz.scene.roofline.layout import lay_out_chart
 from pdviz.scene.roofline.words import (
     describe_roofline,
     dot_words,
@@ -202,6 +205,24 @@ def test_that_the_limits_hold_every_dot_and_every_ridge(
         assert path.points[-1].x < limits.x_high
     assert 1.5 < limits.x_high - limits.x_low < 12
     assert 1.0 < limits.y_high - limits.y_low < 14
+
+
+@given(scenarios(), scenarios(), shares(), shares())
+def test_that_two_results_can_be_drawn_between_the_same_limits(
+    one: Scenario, other: Scenario, at: float, then: float
+) -> None:
+    moments = [(result_of(s), share * result_of(s).e2e_s) for s, share in ((one, at), (other, then))]
+    mine, theirs = (build_roofline(result, time_s).limits for result, time_s in moments)
+    both = mine.with_room_for(theirs)
+    assert both == theirs.with_room_for(mine)
+    plot = Box(0.0, 0.0, 800.0, 500.0)
+    frames = []
+    for result, time_s in moments:
+        chart = lay_out_chart(build_roofline(result, time_s, limits=both), plot, 1.0, measure)
+        frames.append(chart.frame)
+        assert [mark.phase for mark in chart.dots] == [PREFILL, DECODE][: len(chart.dots)]
+        assert len(chart.dots) == min(result.request.passes, 2)
+    assert frames == [Frame(plot, both)] * 2
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -16,6 +16,7 @@ from toy_run import ToyRun
 
 import pdviz
 from pdviz.evaluation import Result
+from pdviz.scenario import Scenario
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.stage.timeline import Timeline
 from pdviz.store import ScenarioStore
@@ -27,7 +28,7 @@ from pdviz.widgets.shell.window import MainWindow
 from pdviz.widgets.views import VIEW_BY_NAME, VIEW_NAMES, VIEWS
 
 CAN: dict[str, set[str]] = {
-    "request": {"zoom", "pan", "fit", "fit_all", "zoom_to_range"},
+    "request": {"zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view"},
     "roofline": {"zoom", "pan", "fit", "fit_all"},
     "shapes": set(),
     "anatomy": set(),
@@ -116,6 +117,24 @@ def test_that_keys_leave_a_stage_alone_that_nobody_sees(window: MainWindow, qtbo
         assert stage.window_in_view == before, key
     window.transport.fit.click()
     assert stage.window_in_view == before
+
+
+def test_that_keys_lead_back_to_the_part_that_was_in_view_before(window: MainWindow, qtbot: QtBot) -> None:
+    window.set_reduced_motion(True)
+    stage = window.views["request"].stage
+    views = [stage.window_in_view]
+    for key in "WWD":
+        press(qtbot, key)
+        views.append(stage.window_in_view)
+    assert len(set(views)) == 4
+    alt = Qt.KeyboardModifier.AltModifier
+    for expected in views[2::-1]:
+        qtbot.keyClick(stage, Qt.Key.Key_Left, alt)
+        assert stage.window_in_view == expected
+    for expected in views[1:]:
+        qtbot.keyClick(stage, Qt.Key.Key_Right, alt)
+        assert stage.window_in_view == expected
+    assert window.store.result.scenario == Scenario()  # the scenario has an undo of its own
 
 
 def test_that_keys_zoom_pan_and_fit_the_roofline(window: MainWindow, qtbot: QtBot) -> None:

@@ -71,6 +71,15 @@ class Limits(msgspec.Struct, frozen=True):
     y_low: float
     y_high: float
 
+    def with_room_for(self, other: Limits) -> Limits:
+        """Limits between which both can be drawn."""
+        return Limits(
+            min(self.x_low, other.x_low),
+            max(self.x_high, other.x_high),
+            min(self.y_low, other.y_low),
+            max(self.y_high, other.y_high),
+        )
+
 
 class PassDot(msgspec.Struct, frozen=True):
     """A pass on the chart: ``phase`` is prefill or decode, ``number`` counts the request's passes."""
@@ -213,8 +222,13 @@ def reach_roof(machine: Machine) -> Roof:
     )
 
 
-def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] = ()) -> Roofline:
-    """The roofline of ``result`` with the pass at ``time_s`` as now and other accelerators pinned."""
+def build_roofline(
+    result: Result, time_s: float, pins: tuple[Accelerator, ...] = (), limits: Limits | None = None
+) -> Roofline:
+    """The roofline of ``result`` with the pass at ``time_s`` as now and other accelerators pinned.
+
+    On ``limits`` that are handed in, else with room for all that model and machine can do.
+    """
     scenario = result.scenario
     context_top = result.architecture.max_context_tokens or CONTEXT_TOP
     cached = scenario.cached_tokens
@@ -243,7 +257,7 @@ def build_roofline(result: Result, time_s: float, pins: tuple[Accelerator, ...] 
         weights_dtype=scenario.weights_dtype,
         peak=peak_roof(result.machine),
         reach=reach_roof(result.machine),
-        limits=_limits(result, [*dots, now], [prompt_path, batch_path], pinned, context_top),
+        limits=limits or _limits(result, [*dots, now], [prompt_path, batch_path], pinned, context_top),
         prefill=dots[0],
         decode=dots[1] if len(dots) > 1 else None,
         now=now,

@@ -15,7 +15,7 @@ from pdviz.scene.stage.timeline import Timeline
 from pdviz.widgets.kit.accessibility import announce
 from pdviz.widgets.kit.pointed import Explained
 
-Verb = Literal["zoom", "pan", "fit", "fit_all", "zoom_to_range"]
+Verb = Literal["zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view"]
 """What a command may ask of the view that is shown; a view can do what it overrides."""
 
 
@@ -101,3 +101,9 @@ class MainView(QWidget):
 
     def zoom_to_range(self) -> None:
         """The marked range fills the view."""
+
+    def undo_view(self) -> None:
+        """Back to the part that was in view before."""
+
+    def redo_view(self) -> None:
+        """Forward again to the part that one has come back from."""

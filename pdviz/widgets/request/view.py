@@ -138,6 +138,12 @@ class RequestView(MainView):
     def zoom_to_range(self) -> None:
         self.stage.zoom_to_measure()
 
+    def undo_view(self) -> None:
+        self.stage.undo_view()
+
+    def redo_view(self) -> None:
+        self.stage.redo_view()
+
     def explained(self) -> tuple[Explained, ...]:
         figures = zip(self.figures, FIGURE_KEYS, strict=True)
         return (

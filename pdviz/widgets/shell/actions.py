@@ -91,6 +91,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("view.right", "Pan right", "View", ("D",), lambda w: w.current.pan(0.25), "pan"),
     Command("view.fit", "Fit; again: everything", "View", ("F",), lambda w: w.current.fit(), "fit"),
     Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.current.zoom_to_range(), RANGE),
+    Command("view.undo", "Zoom back", "View", ("Alt+Left",), lambda w: w.current.undo_view(), "undo_view"),
+    Command("view.redo", "Zoom on", "View", ("Alt+Right",), lambda w: w.current.redo_view(), "redo_view"),
     Command("view.all", "Everything", "View", ("0",), lambda w: w.current.fit_all(), "fit_all"),
     *_views(),
     Command("view.next", "Next view", "View", ("Ctrl+Tab",), lambda w: w.next_view(1)),
