@@ -12,7 +12,6 @@ def hover(result: Result, index: int) -> Hover:
     cost = result.request.pass_cost(index)
     steps = result.request.train.steps
     title = "Prefill" if index == 0 else f"Decode pass {count(index)} of {count(steps)}"
-    context = result.scenario.prompt_tokens + index
     rows = [
         ("duration", written(cost.time)),
         ("starts at", duration(result.request.pass_start_s(index))),
@@ -30,5 +29,5 @@ def hover(result: Result, index: int) -> Hover:
         share = f"{percent(ideal_s / cost.time_s)} of this" if ideal_s <= cost.time_s else "no less"
         rows.append(("speed of light", f"{duration(ideal_s)}, {share}"))
     if index:
-        rows.insert(3, ("context", plural(context, "token")))
+        rows.insert(3, ("context", plural(result.request.request.context(index), "token")))
     return Hover(index, title, cost.bound, tuple(rows))
