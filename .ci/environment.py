@@ -2,8 +2,8 @@
 
     python3 .ci/environment.py run [options of pdviz]       (Windows: py .ci\\environment.py run)
 
-Verbs: run, test, lint, bench, fuzz, screenshots, pictures; `setup` only prepares. Needs only the standard
-library.
+Verbs: run, test, lint, bench, fuzz, screenshots, pictures, elsewhere; `setup` only prepares. Needs only
+the standard library.
 Whatever is in the way is said in one sentence with the command that removes it, never as a traceback.
 
 Old Pythons must understand this file too (3.6 does): they look for a newer one and hand over to it.
@@ -37,6 +37,7 @@ COMMANDS = {
     "bench": [[PYTHON, "-m", "pytest", "tests/perf"]],
     "fuzz": [[PYTHON, "tests/readers/fuzz.py"]],
     "screenshots": [[PYTHON, "docs/screenshots.py"]],
+    "elsewhere": [[PYTHON, ".ci/elsewhere.py"]],
     "pictures": [[PYTHON, "tests/pictures/gallery.py"]],
     "lint": [
         [PYTHON, "-m", "ruff", "check", "."],

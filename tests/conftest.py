@@ -26,6 +26,20 @@ PERSONAL_FOLDERS = (
 )
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--least", type=int, default=0, help="fail where fewer tests than this have passed")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A run in which hardly anything was left to run is no success."""
+    least = session.config.getoption("--least")
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    passed = len(reporter.stats.get("passed", ()))
+    if passed < least and session.exitstatus == pytest.ExitCode.OK:
+        reporter.write_line(f"\nonly {passed:,} tests passed, and at least {least:,} should", red=True)
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
 @pytest.fixture(autouse=True)
 def _nobody_s_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give each test empty folders for settings, so that it neither reads nor changes anybody's own."""

@@ -71,6 +71,17 @@ def test_that_what_a_test_must_not_do_fails_it(outcomes, outcome, reason):
     assert reason in outcomes
 
 
+@pytest.mark.parametrize(("least", "code"), [(1, 0), (2, 1)])
+def test_that_a_run_with_too_few_tests_fails(tmp_path, least, code):
+    shutil.copy(HERE / "conftest.py", tmp_path)
+    shutil.copy(HERE.parent / "pyproject.toml", tmp_path)
+    (tmp_path / "test_body.py").write_text("def test_one():\n    pass\n", encoding="utf-8")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"--least={least}", "test_body.py"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert ("only 1 tests passed, and at least 2 should" in done.stdout) == bool(code)
+
+
 @pytest.mark.parametrize(
     "name",
     [
