@@ -44,6 +44,8 @@ COMMANDS = {
         [PYTHON, "-m", "ruff", "format", "--check", "."],
         [PYTHON, "-m", "mypy"],
         [LINT_IMPORTS],
+        [PYTHON, "-m", "vulture"],
+        [PYTHON, ".ci/lengths.py"],
     ],
 }
 HEADLESS = ("test", "bench", "screenshots", "pictures")

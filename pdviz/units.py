@@ -15,8 +15,6 @@ import msgspec
 from pdviz.errors import InputError
 
 LONGEST_COUNT = 60  # characters
-GB = 1e9
-GIB = 2**30
 
 _SCALES = (1e15, 1e12, 1e9, 1e6, 1e3, 1.0, 1e-3, 1e-6)
 _PREFIXES = tuple(zip(_SCALES, ("P", "T", "G", "M", "k", "", "m", "µ"), strict=True))

@@ -258,7 +258,17 @@ def test_that_nothing_but_the_program_wants_a_display(setup, monkeypatch, verb):
 
 
 def test_that_every_check_of_lint_runs_and_any_failure_counts(setup, monkeypatch):
-    codes = iter([0, 3, 0, 1])
+    codes = iter([0, 3, 0, 1, 0, 0])
     monkeypatch.setattr(setup.subprocess, "call", lambda command, cwd, env: next(codes))
     assert setup.carry_out("lint", []) == 3
     assert next(codes, None) is None
+
+
+@pytest.mark.parametrize("verb", ["run", "test"])
+def test_that_no_package_is_built_on_a_user_s_machine(setup, monkeypatch, verb):
+    asked = []
+    monkeypatch.setattr(setup, "pip_install", lambda *arguments: asked.append(arguments))
+    setup.ensure_environment(verb)
+    packages, ours = asked
+    assert packages[0] == "--only-binary=:all:"
+    assert ours[:3] == ("--no-deps", "--no-build-isolation", "-e")

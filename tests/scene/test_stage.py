@@ -17,11 +17,13 @@ from pdviz.scenario import PRESETS, Scenario
 from pdviz.scene.marks.axis import Window, automatic_window
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Text
+from pdviz.scene.request.hover import hover
 from pdviz.scene.request.passes import LEAST_BLOCK_PX, block_height
 from pdviz.scene.request.stage import LANE_SAMPLES, Scales, request_tracks, scales_of
 from pdviz.scene.stage.lanes import Lane
 from pdviz.scene.stage.parts import Block
 from pdviz.scene.stage.stage import build_stage
+from pdviz.units import duration, percent, si, size
 
 FEW = settings(max_examples=40)  # a scene costs some milliseconds, and there are many claims
 
@@ -76,6 +78,23 @@ def extent_s(result: Result, block: Block) -> tuple[float, float]:
 def is_fine(stage: RequestParts) -> bool:
     """True where decode passes are drawn one by one."""
     return all(block.passes == 1 for block in stage.blocks)
+
+
+def test_that_the_words_at_a_pass_are_the_figures_of_that_pass() -> None:
+    result = result_of(Scenario(prompt_tokens=512, output_tokens=128))
+    for index in (0, 1, 77, 127):
+        said, cost = hover(result, index), result.request.pass_cost(index)
+        rows = dict(said.rows)
+        assert said.index == index
+        assert said.title == ("Prefill" if index == 0 else f"Decode pass {index} of 127")
+        assert rows["starts at"] == duration(result.request.pass_start_s(index))
+        assert rows["FLOPs"] == si(cost.flops, "FLOP")
+        assert rows["bytes"] == size(cost.bytes)
+        assert rows["limited by"] == cost.bound.words
+        # Pass k writes token k and attends to the prompt and the k tokens up to it.
+        assert rows.get("context") == (f"{512 + index} tokens" if index else None)
+        ideal_s = result.speed_of_light.pass_cost(index).time_s
+        assert rows["speed of light"] == f"{duration(ideal_s)}, {percent(ideal_s / cost.time_s)} of this"
 
 
 # --- to scale ------------------------------------------------------------------------------------

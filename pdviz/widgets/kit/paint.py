@@ -11,14 +11,9 @@ from pdviz.scene.marks.parts import Dimension, Text
 from pdviz.scene.marks.theme import Theme
 from pdviz.widgets.kit.palette import colour, font, metrics, text_width
 
-LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-CENTER = Qt.AlignmentFlag.AlignHCenter | Qt.AlignmentFlag.AlignVCenter
-ALIGN = {"left": LEFT, "right": RIGHT, "center": CENTER}
 ANTIALIASING = QPainter.RenderHint.Antialiasing
 NO_PEN, NO_BRUSH = Qt.PenStyle.NoPen, Qt.BrushStyle.NoBrush
 SVG = QPaintEngine.Type.SVG
-SINGLE = Qt.TextFlag.TextSingleLine
 
 
 def rect(box: Box) -> QRectF:
