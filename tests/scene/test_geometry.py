@@ -17,10 +17,9 @@ from pdviz.scene.marks.geometry import (
     SMALL_HEIGHT,
     SMALL_WIDTH,
     Box,
-    PageLayout,
     interface_scale,
-    request_layout,
 )
+from pdviz.scene.request.layout import PageLayout, request_layout
 
 places, lengths = st.floats(-1e4, 1e4), st.floats(0, 1e4)
 boxes = st.builds(Box, places, places, lengths, lengths)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QPainter
 
 from pdviz.evaluation import Result
-from pdviz.scene.marks.geometry import Box, request_layout
+from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.request.answer import lay_out_answer, page_for
 from pdviz.scene.request.figures import headline_figures
+from pdviz.scene.request.layout import request_layout
 from pdviz.scene.request.meters import lay_out_meters
 from pdviz.scene.request.notice import notices
 from pdviz.scene.request.notice_card import lay_out_notice

@@ -9,9 +9,9 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scene.marks.geometry import request_layout
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.request.figures import headline_figures
+from pdviz.scene.request.layout import request_layout
 from pdviz.scene.request.remarks import Remark, remarks
 from pdviz.widgets.kit.figures_view import FigureView
 from pdviz.widgets.kit.live_panel import LivePanel
