@@ -88,6 +88,29 @@ class Train(msgspec.Struct, frozen=True):
         """Duration of step ``step``."""
         return self._segment(step).step_s(step)
 
+    def bound(self, step: int) -> Bound:
+        """What limits step ``step``: the same all through a segment."""
+        return self._segment(step).bound
+
+    def utilisations(self, step: int) -> tuple[float, float]:
+        """Shares of peak and of bandwidth that step ``step`` uses, from the ends of its segment.
+
+        FLOPs and bytes are affine between them, so that nothing has to be counted again.
+        """
+        segment = self._segment(step)
+        begins, ends = segment.begins, segment.ends
+        along = (step - segment.first) / max(segment.count - 1, 1)
+        time_s = segment.step_s(step)
+
+        def share(first: float, last: float) -> float:
+            one, other = first * begins.time_s, last * ends.time_s
+            return (one + (other - one) * along) / time_s
+
+        return (
+            share(begins.compute_utilisation, ends.compute_utilisation),
+            share(begins.bandwidth_utilisation, ends.bandwidth_utilisation),
+        )
+
     def step_at(self, time_s: float) -> int:
         """The step under way ``time_s`` after the train began; its last one from the end on."""
         for segment in self.segments:

@@ -69,12 +69,15 @@ def test_that_a_train_is_the_sum_of_its_steps(
     for k, step in enumerate(steps, 1):
         assert train.start_s(k) == pytest.approx(start_s, rel=1e-9, abs=1e-12 * train.total_s)
         assert train.step_s(k) == pytest.approx(step.time_s, rel=1e-9)
+        used = train.utilisations(k)
+        assert used[0] == pytest.approx(step.compute_utilisation, rel=1e-9)
+        assert used[1] == pytest.approx(step.bandwidth_utilisation, rel=1e-9)
         cost = costed.pass_cost(k)
         assert cost.tokens == step.tokens
         assert (cost.flops, cost.bytes) == pytest.approx((step.flops, step.bytes), rel=1e-9)
         assert cost.time_s == pytest.approx(step.time_s, rel=1e-9)
         if abs(step.compute_s / step.bandwidth_s - 1) > 1e-9:
-            assert cost.bound == step.bound
+            assert cost.bound == train.bound(k) == step.bound
         start_s += step.time_s
     assert train.start_s(train.steps + 1) == train.total_s
 

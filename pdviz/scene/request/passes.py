@@ -151,7 +151,7 @@ class _Builder:
             right = axis.clipped_px(end_s)
             width = max(right - left - (gap if end_s <= axis.end_s else 0.0), 1.0)
             box = Box(min(left, self.plot.right - width), self.train.y, width, self.train.h)
-            found.append(Block(box, request.pass_cost(step).bound, step, 1))
+            found.append(Block(box, request.train.bound(step), step, 1))
             left = right
         return tuple(found)
 

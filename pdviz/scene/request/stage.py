@@ -134,12 +134,14 @@ def utilisations(request: RequestCost, axis: TimeAxis) -> tuple[Points, Points]:
     if first == 0:
         marks.insert(0, 0)
     for number in marks:
-        cost = request.pass_cost(number)
-        x = axis.clipped_px(request.pass_start_s(number))
-        compute.append((x, cost.compute_utilisation))
-        bandwidth.append((x, cost.bandwidth_utilisation))
+        if number == 0:
+            shares = request.prefill.compute_utilisation, request.prefill.bandwidth_utilisation
+        else:
+            shares = request.train.utilisations(number)
+        edges = [request.pass_start_s(number)]
         if stride == 1 or number in (0, last):
-            x = axis.clipped_px(request.pass_end_s(number))
-            compute.append((x, cost.compute_utilisation))
-            bandwidth.append((x, cost.bandwidth_utilisation))
+            edges.append(request.pass_end_s(number))
+        for x in map(axis.clipped_px, edges):
+            compute.append((x, shares[0]))
+            bandwidth.append((x, shares[1]))
     return straight(compute), straight(bandwidth)
