@@ -16,8 +16,9 @@ from typing import Any, NoReturn
 
 from pdviz.errors import InputError
 from pdviz.export import LARGEST_SIDE_PX, SUFFIXES
+from pdviz.fields import FIELDS, Field
 from pdviz.names import shown
-from pdviz.scenario import FIELDS, LINE, Field, Scenario, edit, line_keys, parse_keys
+from pdviz.scenario import LINE, Scenario, edit, line_keys, parse_keys
 from pdviz.units import count, significant
 
 SCALE_LIMIT = 8
@@ -105,8 +106,8 @@ class Parser(argparse.ArgumentParser):
 # --- the scenario ----------------------------------------------------------------------------------
 
 
-def add_scenario(parser: Parser, *, base: bool = True) -> None:
-    """The options that every command shares, one for each field; ``base`` adds --scenario."""
+def add_scenario(parser: Parser, *, base: bool = True, server: bool = False) -> None:
+    """The options that commands share, one for each field; ``base`` adds --scenario, ``server`` its knobs."""
     group = parser.add_argument_group(
         "scenario", "Defaults are in brackets. Counts may carry K, M or G: 32K is 32,768."
     )
@@ -118,18 +119,20 @@ def add_scenario(parser: Parser, *, base: bool = True) -> None:
         )
     default = Scenario()
     for field in FIELDS:
+        if field.group == "server" and not server:
+            continue
         group.add_argument(
             f"--{field.key}", dest=field.name, metavar=_METAVARS[field.kind], help=_help(field, default)
         )
 
 
-_METAVARS = {"name": "NAME", "choice": "CHOICE", "count": "N", "fraction": "F"}
+_METAVARS = {"name": "NAME", "choice": "CHOICE", "count": "N", "fraction": "F", "amount": "X"}
 
 
 def _help(field: Field, default: Scenario) -> str:
     value = getattr(default, field.name)
     text = f"{field.help} One of {either(field.choices)}." if len(field.choices) > 2 else field.help
-    usual = "same" if value is None else count(value) if field.kind == "count" else value
+    usual = field.absent if value is None else count(value) if field.kind == "count" else value
     return f"{text} [{usual}]".replace("%", "%%")
 
 
@@ -147,7 +150,7 @@ def add_explain(parser: Parser) -> None:
 def is_any_given(options: Options) -> bool:
     """True where at least one scenario option was used."""
     names = ("scenario", *(field.name for field in FIELDS))
-    return any(getattr(options, name) is not None for name in names)
+    return any(getattr(options, name, None) is not None for name in names)
 
 
 def scenario_of(options: Options, base: str | None = None) -> Scenario:
@@ -157,7 +160,7 @@ def scenario_of(options: Options, base: str | None = None) -> Scenario:
     """
     text = base if base is not None else getattr(options, "scenario", None)
     asked = {} if text is None else read_keys(text)
-    given = {field.name: getattr(options, field.name) for field in FIELDS}
+    given = {field.name: getattr(options, field.name, None) for field in FIELDS}
     asked |= {name: value for name, value in given.items() if value is not None}
     scenario = edit(Scenario(), **asked)
     if "model" not in asked or "weights_dtype" in asked:

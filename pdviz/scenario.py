@@ -1,32 +1,22 @@
-"""The state of everything: one frozen Scenario, its fields as a table, its text forms.
-
-The table feeds the control panel, the command line, validation, help and accessible names, so that
-a field exists once. Text forms (command line, share line, JSON) use the short ``key`` of a field.
-"""
+"""The state of everything: one frozen Scenario, and its text forms."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection
 from typing import Any
 
 import msgspec
 
-from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
-from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.costmodel.request import Request
 from pdviz.errors import InputError
+from pdviz.fields import BY_KEY, BY_NAME, FIELDS
 from pdviz.files import is_file_name
 from pdviz.names import shown
-from pdviz.units import parse_count, parse_fraction, plural
-
-TOKENS_LIMIT = 2**24
-OTHERS_LIMIT = 65_535
-ACCELERATORS_LIMIT = 4_096
+from pdviz.units import plural
 
 
 class Scenario(Request, frozen=True):
-    """One request on one server, as asked for. Names are looked up in the catalogue."""
+    """A request, the server that it comes to, and what else comes to it. Names are the catalogue's."""
 
     model: str = "Llama 3.1 8B"
     accelerator: str = "H100 SXM"
@@ -36,189 +26,22 @@ class Scenario(Request, frozen=True):
     fidelity: str = "textbook"
     compute_efficiency: float = 0.55
     bandwidth_efficiency: float = 0.75
-
-
-class Field(msgspec.Struct, frozen=True):
-    """One field of the scenario as users meet it.
-
-    ``name`` is the attribute, ``key`` its name in text, ``kind`` one of "name", "choice", "count",
-    "fraction". ``optional`` counts may be absent (None, written "same").
-
-    The window lays itself out from the rest. ``group`` is where the field is edited: "panel" or
-    "assumptions". ``control`` is how: "picker", "times" (a narrow count), "slider" (with its value to
-    type), "entry" (part of the row above), "chips" or "share". ``beside``: in the row of the field before.
-    A slider goes to ``slider_high``, or where ``reach`` says ("context": the model's, "prompt": inside it).
-    """
-
-    name: str
-    key: str
-    label: str
-    help: str
-    kind: str
-    low: int = 1
-    high: int = TOKENS_LIMIT
-    choices: Collection[str] = ()
-    unit: str = ""
-    optional: bool = False
-    group: str = "panel"
-    control: str = "picker"
-    beside: bool = False
-    slider_high: int = 0
-    reach: str = ""
-
-    def parse(self, value: object) -> Any:
-        """``value`` as the field's type. Raises InputError that names the field."""
-        text = value if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
-        if value is None and self.optional:
-            return None
-        if text is None:
-            raise InputError(f"{self.key} must be {self.expectation}, got {shown(value)}")
-        if self.kind == "count":
-            if self.optional:
-                if str(text).strip().lower() == "same":
-                    return None
-                return parse_count(
-                    str(text), f'{self.key} must be "same" as this request, or it', self.low, self.high
-                )
-            return parse_count(str(text), self.key, self.low, self.high)
-        if self.kind == "fraction":
-            return parse_fraction(text, self.key)
-        if self.kind == "choice":
-            choice = str(text).strip().lower()
-            if choice not in self.choices:
-                raise InputError(f"{self.key} must be one of {', '.join(self.choices)}, got {shown(text)}")
-            return choice
-        if not str(text).strip():
-            raise InputError(f"{self.key} must be a name, got nothing")
-        if not str(text).isprintable():
-            raise InputError(f"{self.key} must be a name in printable characters, got {shown(text)}")
-        return str(text).strip()
-
-    @property
-    def expectation(self) -> str:
-        """What the field takes, in words."""
-        if self.kind == "count":
-            return f"a whole number from {self.low:,} to {self.high:,}"
-        if self.kind == "fraction":
-            return "a number above 0 and up to 1"
-        return f"one of {', '.join(self.choices)}" if self.choices else "a name"
-
-
-FIELDS: tuple[Field, ...] = (
-    Field("model", "model", "Model", "The language model: a name, or a config.json or GGUF file.", "name"),
-    Field("accelerator", "gpu", "Accelerator", "The accelerator it runs on: a name, or a TOML file.", "name"),
-    Field(
-        "accelerators",
-        "tp",
-        "Accelerators",
-        "How many share the model (tensor parallel): their compute and bandwidth add up, "
-        "communication is not counted.",
-        "count",
-        high=ACCELERATORS_LIMIT,
-        control="times",
-        beside=True,
-    ),
-    Field(
-        "weights_dtype",
-        "weights",
-        "Weights",
-        "The format in which the weights are stored and read.",
-        "choice",
-        choices=WEIGHT_DTYPES,
-    ),
-    Field(
-        "kv_dtype",
-        "kv",
-        "KV cache",
-        "The format in which keys and values are cached.",
-        "choice",
-        choices=KV_DTYPES,
-        beside=True,
-    ),
-    Field(
-        "prompt_tokens",
-        "prompt",
-        "Prompt",
-        "Tokens in the prompt; prefill runs over them in one pass.",
-        "count",
-        unit="token",
-        control="slider",
-        slider_high=131_072,
-        reach="context",
-    ),
-    Field(
-        "output_tokens",
-        "output",
-        "Output",
-        "Tokens to write: the first comes from prefill, each further one from a decode pass.",
-        "count",
-        unit="token",
-        control="slider",
-        slider_high=8_192,
-    ),
-    Field(
-        "others",
-        "others",
-        "Others decoding alongside",
-        "Further sequences that decode in the same passes and share the weight read.",
-        "count",
-        low=0,
-        high=OTHERS_LIMIT,
-        control="slider",
-        slider_high=1_023,
-    ),
-    Field(
-        "others_context_tokens",
-        "others-context",
-        "Their context",
-        "Tokens of context that each of the others holds; the same as this request unless set.",
-        "count",
-        unit="token",
-        optional=True,
-        control="entry",
-    ),
-    Field(
-        "cached_tokens",
-        "cached",
-        "Cached prefix",
-        "Prompt tokens whose keys and values are reused: prefill computes only the rest.",
-        "count",
-        low=0,
-        unit="token",
-        control="slider",
-        reach="prompt",
-    ),
-    Field(
-        "fidelity",
-        "fidelity",
-        "Fidelity",
-        f"Which cost model: {' or '.join(one.help for one in FIDELITIES.values())}.",
-        "choice",
-        choices=FIDELITIES,
-        group="assumptions",
-        control="chips",
-    ),
-    Field(
-        "compute_efficiency",
-        "compute-efficiency",
-        "Compute efficiency",
-        "Share of peak FLOP/s that kernels reach (textbook).",
-        "fraction",
-        group="assumptions",
-        control="share",
-    ),
-    Field(
-        "bandwidth_efficiency",
-        "bandwidth-efficiency",
-        "Bandwidth efficiency",
-        "Share of memory bandwidth that kernels reach (textbook).",
-        "fraction",
-        group="assumptions",
-        control="share",
-    ),
-)
-BY_NAME = {field.name: field for field in FIELDS}
-BY_KEY = {field.key: field for field in FIELDS}
+    workload: str = "chats and a long prompt"
+    policy: str = "continuous"
+    against: str = "chunked"
+    token_budget: int = 512
+    max_batched_tokens: int = 8192
+    max_seqs: int = 256
+    capacity_tokens: int | None = None
+    prefill_steps: int = 1
+    decode_steps: int = 1
+    replicas: int = 1
+    prefill_engines: int = 1
+    decode_engines: int = 1
+    link_bytes_per_s: float = 50e9
+    link_latency_s: float = 0.0
+    ttft_target_s: float = 1.0
+    itl_target_s: float = 0.05
 
 
 class Preset(msgspec.Struct, frozen=True):
@@ -280,6 +103,11 @@ def edit(scenario: Scenario, **values: object) -> Scenario:
 def to_keys(scenario: Scenario) -> dict[str, Any]:
     """The scenario under its short keys, all of them."""
     return {field.key: getattr(scenario, field.name) for field in FIELDS}
+
+
+def request_keys(scenario: Scenario) -> dict[str, Any]:
+    """The same without what is about a server of many requests."""
+    return {f.key: getattr(scenario, f.name) for f in FIELDS if f.group != "server"}
 
 
 def parse_keys(values: dict[str, Any], where: str) -> dict[str, Any]:

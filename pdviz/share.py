@@ -11,8 +11,9 @@ from typing import Any
 
 from pdviz.costmodel.accelerator import Accelerator
 from pdviz.errors import InputError
+from pdviz.fields import FIELDS
 from pdviz.files import File, parse_toml
-from pdviz.scenario import FIELDS, LINE, Scenario, line_keys, parse_keys
+from pdviz.scenario import LINE, Scenario, line_keys, parse_keys
 
 TEXT_LIMIT_BYTES = 2**17
 MOST_CHUNKS = 2**14
@@ -31,7 +32,7 @@ def to_toml(scenario: Scenario) -> str:
     for field in FIELDS:
         value = getattr(scenario, field.name)
         if value is None:
-            lines.append(f'{field.key} = "same"  # {field.help}')
+            lines.append(f'{field.key} = "{field.absent}"  # {field.help}')
         else:
             lines.append(f"{field.key} = {_toml_value(value)}  # {field.help}")
     return "\n".join(lines) + "\n"

@@ -10,7 +10,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from pdviz.catalogue import Catalogue
 from pdviz.errors import InputError, in_words
 from pdviz.evaluation import Result, evaluate
-from pdviz.scenario import BY_NAME, Scenario, changed, edit
+from pdviz.fields import BY_NAME
+from pdviz.scenario import Scenario, changed, edit
 
 GESTURE_S = 1.5
 HISTORY_LIMIT = 500

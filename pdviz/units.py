@@ -198,6 +198,34 @@ def parse_count(text: str | int, what: str, low: int, high: int) -> int:
     return int(number)
 
 
+_AMOUNTS = {
+    "seconds": {"": 1.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6},
+    "bytes per second": {"": 1.0, "b/s": 1.0, "kb/s": 1e3, "mb/s": 1e6, "gb/s": 1e9, "tb/s": 1e12},
+}
+_AMOUNT = re.compile(r"([-+]?[0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([^0-9\s]*)")
+
+
+def parse_amount(text: str | float, what: str, unit: str, low: float = 0) -> float:
+    """An amount of ``unit`` ("seconds", "bytes per second"), with a suffix or bare: ``50 ms``, ``50 GB/s``.
+
+    Raises InputError below ``low``, and for what is no finite number.
+
+    >>> parse_amount("50 ms", "it", "seconds"), parse_amount(50e9, "it", "bytes per second")
+    (0.05, 50000000000.0)
+    """
+    found = _AMOUNT.fullmatch(str(text).strip())
+    scale = _AMOUNTS[unit].get(found[2].lower()) if found else None
+    try:
+        value = float(found[1]) * scale if found and scale is not None else math.nan
+    except ValueError:
+        value = math.nan
+    if isinstance(text, bool) or not (math.isfinite(value) and value >= low):
+        example = "0.05 or 50 ms" if unit == "seconds" else "50e9 or 50 GB/s"
+        wanted = f"a number of {unit}, at least {low}, such as {example}"
+        raise InputError(f"{what} must be {wanted}, got {_quoted(text)}")
+    return value
+
+
 def parse_fraction(text: str | float, what: str) -> float:
     """A share above 0 and up to 1: ``0.55`` or ``55%``. Raises InputError otherwise.
 

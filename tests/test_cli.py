@@ -25,7 +25,8 @@ from pdviz import cli
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
 from pdviz.explain import KEYS
-from pdviz.scenario import FIELDS, Field, Scenario, to_line
+from pdviz.fields import FIELDS, Field
+from pdviz.scenario import Scenario, to_line
 
 ROOT = Path(pdviz.__file__).parent.parent
 ENVIRONMENT = {k: v for k, v in os.environ.items() if k not in ("PYTHONUNBUFFERED", "PYTHONIOENCODING")}

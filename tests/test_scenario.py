@@ -12,14 +12,9 @@ from hypothesis import strategies as st
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.errors import InputError
+from pdviz.fields import ACCELERATORS_LIMIT, BY_KEY, BY_NAME, FIELDS, OTHERS_LIMIT, POLICIES, TOKENS_LIMIT
 from pdviz.scenario import (
-    ACCELERATORS_LIMIT,
-    BY_KEY,
-    BY_NAME,
-    FIELDS,
-    OTHERS_LIMIT,
     PRESETS,
-    TOKENS_LIMIT,
     Scenario,
     changed,
     edit,
@@ -53,6 +48,14 @@ def scenarios(draw: st.DrawFn) -> Scenario:
         fidelity=draw(st.sampled_from(tuple(FIDELITIES))),
         compute_efficiency=draw(fractions),
         bandwidth_efficiency=draw(fractions),
+        workload=draw(st.sampled_from(("steady chat", "0.5:512>128 1:7>2", "trace one.csv 3:16384>20"))),
+        policy=draw(st.sampled_from(POLICIES)),
+        against=draw(st.sampled_from(("none", *POLICIES))),
+        token_budget=draw(st.integers(1, TOKENS_LIMIT)),
+        capacity_tokens=draw(st.none() | st.integers(1, 2**31)),
+        replicas=draw(st.integers(1, 1024)),
+        link_bytes_per_s=draw(st.floats(1, 1e13)),
+        ttft_target_s=draw(st.floats(0, 1e6)),
     )
 
 
@@ -78,7 +81,7 @@ def test_that_every_field_has_words_for_the_user() -> None:
         assert field.label
         assert field.help.endswith(".")
         assert field.expectation
-        assert field.kind in ("name", "choice", "count", "fraction")
+        assert field.kind in ("name", "choice", "count", "fraction", "amount")
         assert bool(field.choices) == (field.kind == "choice")
 
 
@@ -111,7 +114,7 @@ def test_that_keys_give_the_scenario_back_even_through_json(scenario: Scenario) 
 @settings(max_examples=40)
 @given(scenarios(), scenarios())
 def test_that_an_edit_of_every_field_from_its_text_gives_the_other_scenario(a: Scenario, b: Scenario) -> None:
-    texts = {name: "same" if value is None else str(value) for name, value in values(b).items()}
+    texts = {name: BY_NAME[name].absent if value is None else str(value) for name, value in values(b).items()}
     assert edit(a, **texts) == edit(a, **values(b)) == b
 
 
@@ -152,6 +155,7 @@ BAD: dict[str, tuple[object, ...]] = {
     "name": ("", "  ", None, True, [], {}),
     "choice": ("bf17", "", None, True, 16, ["bf16"]),
     "count": ("many", "", "1.5", -1, 0.5, True, [1], 10**12, float("nan"), float("inf")),
+    "amount": ("fast", "", -1, None, True, float("nan"), float("inf"), "5 apples", "1e999"),
     "fraction": ("high", "", 0, 1.5, -0.1, None, True, float("nan"), "200%"),
 }
 

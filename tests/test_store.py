@@ -14,7 +14,8 @@ from pdviz import store as store_module
 from pdviz.catalogue import default_catalogue
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
-from pdviz.scenario import FIELDS, PRESETS, Scenario
+from pdviz.fields import FIELDS
+from pdviz.scenario import PRESETS, Scenario
 from pdviz.store import GESTURE_S, HISTORY_LIMIT, ScenarioStore
 
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from pdviz.catalogue import default_catalogue
 from pdviz.costmodel.dtypes import DTYPES
 from pdviz.evaluation import Result, evaluate
-from pdviz.scenario import FIELDS, PRESETS, Scenario, edit
+from pdviz.fields import FIELDS
+from pdviz.scenario import PRESETS, Scenario, edit
 from pdviz.scene.request.notice import ATTENTION_SHARE, LIKE, MOST, RULES, SAVED, Notice, notices
 from pdviz.scene.request.suggestion import LESSON, WORDS, suggestion
 from pdviz.units import count, duration, percent, significant, size

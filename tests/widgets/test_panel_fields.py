@@ -9,7 +9,8 @@ from pytestqt.qtbot import QtBot
 
 from pdviz import scenario as table
 from pdviz.catalogue import default_catalogue
-from pdviz.scenario import BY_NAME, FIELDS, Field, Scenario
+from pdviz.fields import BY_NAME, FIELDS, Field
+from pdviz.scenario import Scenario
 from pdviz.scene.marks.theme import DARK
 from pdviz.store import ScenarioStore
 from pdviz.widgets.controls import assumptions, panel

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from pdviz.costmodel.memory import RESERVE_SOURCE
 from pdviz.evaluation import Result
-from pdviz.scenario import FIELDS, Scenario
+from pdviz.fields import FIELDS
+from pdviz.scenario import Scenario
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.store import ScenarioStore

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pdviz.costmodel.dtypes import DTYPES
 from pdviz.errors import InputError
-from pdviz.scenario import BY_NAME
+from pdviz.fields import BY_NAME
 from pdviz.scene.marks.figures import accelerator_name, model_name
 from pdviz.units import binary_size, count, parameters, si
 from pdviz.widgets.kit.choices import Choice

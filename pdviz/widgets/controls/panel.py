@@ -11,7 +11,8 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scenario import BY_NAME, FIELDS, PRESETS
+from pdviz.fields import BY_NAME, FIELDS
+from pdviz.scenario import PRESETS
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.store import ScenarioStore

@@ -9,7 +9,7 @@ import msgspec
 from pdviz.costmodel.dtypes import DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.evaluation import Result
-from pdviz.scenario import Field
+from pdviz.fields import Field
 from pdviz.scene.marks.figures import accelerator_name, model_name
 from pdviz.units import binary_size, count, parameters, plural, si, significant
 
@@ -71,7 +71,7 @@ def choice_words(field: Field, result: Result) -> str:
 def count_words(field: Field, value: int | None) -> tuple[str, str]:
     """What an entry shows at rest, and while it is edited."""
     if value is None:
-        return "same as this", "same"
+        return "same as this" if field.absent == "same" else f"from {field.absent}", field.absent
     return plural(value, field.unit) if field.unit else count(value), str(value)
 
 
