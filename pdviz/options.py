@@ -106,8 +106,8 @@ class Parser(argparse.ArgumentParser):
 # --- the scenario ----------------------------------------------------------------------------------
 
 
-def add_scenario(parser: Parser, *, base: bool = True, server: bool = False) -> None:
-    """The options that commands share, one for each field; ``base`` adds --scenario, ``server`` its knobs."""
+def add_scenario(parser: Parser, *, base: bool = True) -> None:
+    """The options that every command shares, one for each field; ``base`` adds --scenario."""
     group = parser.add_argument_group(
         "scenario", "Defaults are in brackets. Counts may carry K, M or G: 32K is 32,768."
     )
@@ -118,10 +118,12 @@ def add_scenario(parser: Parser, *, base: bool = True, server: bool = False) -> 
             help="start from a share line (words like prompt=512) or a scenario file; the others override it",
         )
     default = Scenario()
+    server = parser.add_argument_group(
+        "server", "For the server view, serve and study: what comes to it, and how it forms its passes."
+    )
     for field in FIELDS:
-        if field.group == "server" and not server:
-            continue
-        group.add_argument(
+        where = server if field.group == "server" else group
+        where.add_argument(
             f"--{field.key}", dest=field.name, metavar=_METAVARS[field.kind], help=_help(field, default)
         )
 
@@ -150,7 +152,7 @@ def add_explain(parser: Parser) -> None:
 def is_any_given(options: Options) -> bool:
     """True where at least one scenario option was used."""
     names = ("scenario", *(field.name for field in FIELDS))
-    return any(getattr(options, name, None) is not None for name in names)
+    return any(getattr(options, name) is not None for name in names)
 
 
 def scenario_of(options: Options, base: str | None = None) -> Scenario:
@@ -160,7 +162,7 @@ def scenario_of(options: Options, base: str | None = None) -> Scenario:
     """
     text = base if base is not None else getattr(options, "scenario", None)
     asked = {} if text is None else read_keys(text)
-    given = {field.name: getattr(options, field.name, None) for field in FIELDS}
+    given = {field.name: getattr(options, field.name) for field in FIELDS}
     asked |= {name: value for name, value in given.items() if value is not None}
     scenario = edit(Scenario(), **asked)
     if "model" not in asked or "weights_dtype" in asked:

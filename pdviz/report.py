@@ -22,7 +22,7 @@ from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.model_fields import Json, field_lines, model_fields
 from pdviz.names import normalised
-from pdviz.scenario import Scenario, request_keys
+from pdviz.scenario import Scenario, to_keys
 from pdviz.tables import Row, aligned, detail
 from pdviz.tables import paragraph as paragraph
 
@@ -135,7 +135,7 @@ def estimate_json(result: Result) -> Json:
     Without decode steps "decode", "decode_last", "itl_s" and the streaming speeds are None.
     """
     return {
-        "scenario": request_keys(result.scenario),
+        "scenario": to_keys(result.scenario),
         "fidelity": result.scenario.fidelity,
         **_values(result, _FIGURES),
         **_bands(result),

@@ -105,11 +105,6 @@ def to_keys(scenario: Scenario) -> dict[str, Any]:
     return {field.key: getattr(scenario, field.name) for field in FIELDS}
 
 
-def request_keys(scenario: Scenario) -> dict[str, Any]:
-    """The same without what is about a server of many requests."""
-    return {f.key: getattr(scenario, f.name) for f in FIELDS if f.group != "server"}
-
-
 def parse_keys(values: dict[str, Any], where: str) -> dict[str, Any]:
     """Attributes and their values from short keys, each checked by itself; ``where`` names the source.
 

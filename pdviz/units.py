@@ -51,7 +51,7 @@ def si(value: float, unit: str, digits: int = 3) -> str:
         if size >= scale or index == len(_PREFIXES) - 1:
             rounded = float(f"{size / scale:.{digits}g}")
             if rounded >= 1000 and index > 0:
-                index -= 1
+                index, value = index - 1, math.copysign(rounded * scale, value)
             scale, prefix = _PREFIXES[index]
             return f"{significant(value / scale, digits)} {prefix}{unit}"
     raise AssertionError("unreachable")

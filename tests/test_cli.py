@@ -533,6 +533,10 @@ def bad_values(field: Field) -> tuple[str, ...]:
             "0.5\n0.5x",
             "\udcff",
         )
+    if field.kind == "amount":
+        return ("", "x", "-1", "nan", "inf", "1e999", "5 apples", "\udcff")
+    if field.name == "workload":  # looked up where it is needed
+        return ("", "  ", "\n", "\udcff", "\0")
     if field.kind == "choice":
         return ("", "x", "bf", "16", "\n", "\udcff", "bf16\0")
     return ("", "  ", "no such thing", "???", "\n", "\udcff", "\0", "x" * 5000, "💥")

@@ -73,7 +73,12 @@ def test_that_the_table_has_every_field_of_the_scenario_once() -> None:
 
 def test_that_keys_are_the_options_of_the_command_line() -> None:
     expected = "model gpu tp weights kv prompt output others others-context cached fidelity"
-    assert list(BY_KEY) == [*expected.split(), "compute-efficiency", "bandwidth-efficiency"]
+    server = (
+        "workload policy against token-budget max-batched-tokens max-seqs capacity-tokens prefill-steps "
+        "decode-steps replicas prefill-engines decode-engines link-bandwidth link-latency ttft-target itl-target"
+    )
+    shares = "compute-efficiency bandwidth-efficiency"
+    assert list(BY_KEY) == [*expected.split(), *shares.split(), *server.split()]
 
 
 def test_that_every_field_has_words_for_the_user() -> None:

@@ -234,6 +234,22 @@ def test_that_undo_and_redo_bring_back_every_field(
         fidelity="ideal",
         compute_efficiency=0.5,
         bandwidth_efficiency=0.5,
+        workload="0:512>128",
+        policy="static",
+        against="none",
+        token_budget=64,
+        max_batched_tokens=99,
+        max_seqs=7,
+        capacity_tokens=4000,
+        prefill_steps=2,
+        decode_steps=3,
+        replicas=2,
+        prefill_engines=3,
+        decode_engines=4,
+        link_bytes_per_s=1e9,
+        link_latency_s=0.1,
+        ttft_target_s=2.0,
+        itl_target_s=0.1,
     )
     before, after = getattr(Scenario(), field), getattr(there, field)
     assert before != after

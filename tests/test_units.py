@@ -7,7 +7,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pdviz import units
@@ -84,6 +84,7 @@ def test_that_the_prefix_leaves_one_to_999_before_it(value: float, unit: str, te
     assert si(value, unit) == text
 
 
+@example(0.0009995, 3)
 @given(st.floats(1e-6, 9.99e17), st.integers(3, 6))
 def test_that_a_prefixed_number_is_within_half_of_its_last_digit(value: float, digits: int) -> None:
     number, unit = si(value, "s", digits).split(" ")
