@@ -5,9 +5,9 @@
 PYTHON ?= python3
 ARGS ?=
 
-.PHONY: run test lint bench fuzz screenshots pictures elsewhere setup lock clean
+.PHONY: run test lint bench fuzz screenshots pictures elsewhere coverage mutants setup lock clean
 
-run test lint bench fuzz screenshots pictures elsewhere setup:
+run test lint bench fuzz screenshots pictures elsewhere coverage mutants setup:
 	@"$(PYTHON)" .ci/environment.py $@ $(ARGS)
 
 lock:

@@ -2,8 +2,8 @@
 
     python3 .ci/environment.py run [options of pdviz]       (Windows: py .ci\\environment.py run)
 
-Verbs: run, test, lint, bench, fuzz, screenshots, pictures, elsewhere; `setup` only prepares. Needs only
-the standard library.
+Verbs: run, test, lint, bench, fuzz, screenshots, pictures, elsewhere, coverage, mutants; `setup` only
+prepares. Needs only the standard library.
 Whatever is in the way is said in one sentence with the command that removes it, never as a traceback.
 
 Old Pythons must understand this file too (3.6 does): they look for a newer one and hand over to it.
@@ -39,6 +39,8 @@ COMMANDS = {
     "screenshots": [[PYTHON, "docs/screenshots.py"]],
     "elsewhere": [[PYTHON, ".ci/elsewhere.py"]],
     "pictures": [[PYTHON, "tests/pictures/gallery.py"]],
+    "coverage": [[PYTHON, "-m", "coverage", "run", "-m", "pytest"], [PYTHON, "-m", "coverage", "report"]],
+    "mutants": [[PYTHON, ".ci/mutants.py"]],
     "lint": [
         [PYTHON, "-m", "ruff", "check", "."],
         [PYTHON, "-m", "ruff", "format", "--check", "."],
@@ -48,7 +50,7 @@ COMMANDS = {
         [PYTHON, ".ci/lengths.py"],
     ],
 }
-HEADLESS = ("test", "bench", "screenshots", "pictures")
+HEADLESS = ("test", "coverage", "mutants", "elsewhere", "bench", "screenshots", "pictures")
 
 NO_NETWORK = re.compile(
     r"NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|ProxyError|SSLError"

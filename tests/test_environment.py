@@ -247,7 +247,9 @@ def test_that_an_unknown_verb_is_answered_with_the_known_ones():
     assert "run, test" in done.stderr
 
 
-@pytest.mark.parametrize("verb", ["test", "bench", "screenshots", "pictures"])
+@pytest.mark.parametrize(
+    "verb", ["test", "coverage", "mutants", "elsewhere", "bench", "screenshots", "pictures"]
+)
 def test_that_nothing_but_the_program_wants_a_display(setup, monkeypatch, verb):
     seen = []
     monkeypatch.setattr(
