@@ -75,7 +75,8 @@ def test_that_keys_are_the_options_of_the_command_line() -> None:
     expected = "model gpu tp weights kv prompt output others others-context cached fidelity"
     server = (
         "workload policy against token-budget max-batched-tokens max-seqs capacity-tokens prefill-steps "
-        "decode-steps replicas prefill-engines decode-engines link-bandwidth link-latency ttft-target itl-target"
+        "decode-steps replicas prefill-engines decode-engines link-bandwidth link-latency ttft-target "
+        "itl-target"
     )
     shares = "compute-efficiency bandwidth-efficiency"
     assert list(BY_KEY) == [*expected.split(), *shares.split(), *server.split()]
