@@ -48,8 +48,6 @@ from pdviz.units import binary_size, count, duration, si, significant, size, wri
 __all__ = [
     "Shapes",
     "ShapesRow",
-    "Slab",
-    "WeightMatrix",
     "build_shapes",
     "default_matrix",
     "matmul_cost",
