@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -274,3 +275,21 @@ def test_that_no_package_is_built_on_a_user_s_machine(setup, monkeypatch, verb):
     packages, ours = asked
     assert packages[0] == "--only-binary=:all:"
     assert ours[:3] == ("--no-deps", "--no-build-isolation", "-e")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs bash")
+def test_that_what_a_shell_has_set_up_has_no_say_in_the_checks(tmp_path):
+    make = tmp_path / "make"
+    make.write_text('#!/bin/sh\necho "$@"\nenv\n', encoding="utf-8")
+    make.chmod(0o755)
+    mischief = {"PYTEST_ADDOPTS": "-k x", "MAKEFLAGS": "-n", "ARGS": "-k x", "PYTHONOPTIMIZE": "1"}
+    environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHON": "python3", **mischief}
+    command = [str(ROOT / ".ci" / "run")]
+    said = subprocess.run(command, env=environ, capture_output=True, text=True, check=True).stdout
+    lines = said.splitlines()
+    floors = [int(line.split()[-1]) for line in lines if line.startswith(("test ARGS=", "elsewhere ARGS="))]
+    assert len(floors) == 2
+    assert min(floors) >= 5_000
+    assert "lint" in lines
+    assert lines.count("PYTHON=python3") == lines.count("CI=true") == 3
+    assert not any(line.startswith(tuple(f"{name}=" for name in mischief)) for line in lines)
