@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from pdviz.costmodel.bounds import COMPUTE
+from pdviz.costmodel.bounds import COMPUTE, Bound
 from pdviz.costmodel.fidelities import PassCost
 from pdviz.costmodel.memory import Memory
 from pdviz.costmodel.passes import ModelCost
@@ -144,6 +144,10 @@ class RequestCost(msgspec.Struct, frozen=True):
         if step < self.train.steps and self.pass_start_s(step + 1) <= time_s:
             return step + 1
         return step
+
+    def bound(self, index: int) -> Bound:
+        """What limits pass ``index``, without counting it again."""
+        return self.train.bound(index) if index > 0 and self.train.steps else self.prefill.bound
 
     def pass_cost(self, index: int) -> PassCost:
         """What pass ``index`` costs."""

@@ -112,14 +112,15 @@ def total_flops(terms: Iterable[Term]) -> Tokens:
     logits: Tokens = 0
     rest: Tokens = 0
     for term in terms:
-        if not term.flops_each:
+        each = term.flops_each
+        if not each:
             continue
         if term.role is Role.ATTENTION:
-            rest = rest + term.flops
-        elif type(term.flops_each) is int:
-            weights = weights + term.flops
+            rest = rest + each * term.flops_count
+        elif type(each) is int:
+            weights = weights + each * term.flops_count
         else:
-            logits = logits + term.flops
+            logits = logits + each * term.flops_count
     return weights + logits + rest
 
 
@@ -128,12 +129,13 @@ def total_bytes(terms: Iterable[Term]) -> Tokens:
     weights: Tokens = 0
     rest: Tokens = 0
     for term in terms:
-        if not term.bytes_each:
+        each = term.bytes_each
+        if not each:
             continue
-        if term.role.is_weights:
-            weights = weights + term.bytes
+        if term.role in _WEIGHTS:
+            weights = weights + each * term.bytes_count
         else:
-            rest = rest + term.bytes
+            rest = rest + each * term.bytes_count
     return weights + rest
 
 
@@ -197,30 +199,45 @@ def _kept(tokens: Tokens, window: Tokens | None) -> Tokens:
 
 def new_tokens(slices: Slices) -> Tokens:
     """Tokens that a pass brings."""
-    return sum(s.sequences * s.new for s in slices)
+    total: Tokens = 0
+    for s in slices:
+        total = total + s.sequences * s.new
+    return total
 
 
 def positions(slices: Slices) -> Tokens:
     """Positions with logits."""
-    return sum(s.sequences for s in slices if s.samples)
+    total: Tokens = 0
+    for s in slices:
+        if s.samples:
+            total = total + s.sequences
+    return total
 
 
 def pairs(slices: Slices, window: Tokens | None = None) -> Tokens:
     """Attention pairs in one layer; a decode slice's token sees its context."""
-    return sum(
-        s.sequences * (_kept(s.context, window) if s.decodes else attention_pairs(s.new, s.past, window))
-        for s in slices
-    )
+    total: Tokens = 0
+    for s in slices:
+        one = _kept(s.context, window) if s.decodes else attention_pairs(s.new, s.past, window)
+        total = total + s.sequences * one
+    return total
 
 
 def held(slices: Slices, window: Tokens | None = None) -> Tokens:
     """Tokens whose KV a pass reads in one layer: a decode slice its context, a prompt what is cached."""
-    return sum(s.sequences * _kept(s.context if s.decodes else s.past, window) for s in slices)
+    total: Tokens = 0
+    for s in slices:
+        total = total + s.sequences * _kept(s.context if s.decodes else s.past, window)
+    return total
 
 
 def states(slices: Slices) -> Tokens:
     """Sequences whose fixed state a pass reads: those that have one yet."""
-    return sum(s.sequences for s in slices if s.decodes or s.past > 0)
+    total: Tokens = 0
+    for s in slices:
+        if s.decodes or s.past > 0:
+            total = total + s.sequences
+    return total
 
 
 COUNTS: dict[Role, Callable[..., Tokens]] = {

@@ -17,6 +17,7 @@ from pdviz.costmodel.accelerator import Accelerator
 from pdviz.costmodel.bounds import COMPUTE
 from pdviz.costmodel.dtypes import math_dtype
 from pdviz.costmodel.fidelities import Fidelity, PassCost
+from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.terms import Slice
 from pdviz.errors import InputError
@@ -232,22 +233,12 @@ def build_roofline(
     scenario = result.scenario
     context_top = result.architecture.max_context_tokens or CONTEXT_TOP
     cached = scenario.cached_tokens
-    prompt_path = _path(
-        "prompt_tokens",
-        cached,
-        scenario.prompt_tokens - cached,
-        max(context_top - cached, 1),
-        lambda new: result.model.cost(result.machine, (Slice.prompt(new, cached),)),
-        reach_roof(result.machine),
+    reach = reach_roof(result.machine)
+    batch = _points(max(BATCH_TOP, result.streams), lambda n: decode_cost(result, n), reach)
+    prompt_path = GrowthPath(
+        "prompt_tokens", cached, _prompt_points(result, context_top), scenario.computed_tokens
     )
-    batch_path = _path(
-        "others",
-        -1,
-        result.streams,
-        BATCH_TOP,
-        lambda sequences: decode_cost(result, sequences),
-        reach_roof(result.machine),
-    )
+    batch_path = GrowthPath("others", -1, batch, result.streams)
     pinned = tuple(_pin(result, accelerator) for accelerator in pins)
     now = _dot(result, result.request.pass_at(time_s))
     dots = [_dot(result, number) for number in range(min(result.request.passes, 2))]
@@ -275,23 +266,41 @@ def _dot(result: Result, number: int) -> PassDot:
     return PassDot(PREFILL if number == 0 else DECODE, number, result.request.pass_cost(number))
 
 
-def _path(
-    field: str, offset: int, size: int, top: int, cost: Callable[[int], PassCost], reach: Roof
-) -> GrowthPath:
+_known: dict[tuple[int, Machine, int, int], tuple[ModelCost, tuple[PathPoint, ...]]] = {}
+
+
+def _prompt_points(result: Result, context_top: int) -> tuple[PathPoint, ...]:
+    """The path of growing prompts, found once for all lengths of a prompt that are tried."""
+    model, machine, scenario = result.model, result.machine, result.scenario
+    cached = scenario.cached_tokens
+    top = max(context_top - cached, 1, scenario.computed_tokens)
+    key = (id(model), machine, cached, top)
+    found = _known.get(key)
+    if found is None or found[0] is not model:
+        if len(_known) > 32:
+            _known.clear()
+        points = _points(
+            top, lambda new: model.cost(machine, (Slice.prompt(new, cached),)), reach_roof(machine)
+        )
+        found = _known[key] = (model, points)
+    return found[1]
+
+
+def _points(top: int, cost: Callable[[int], PassCost], reach: Roof) -> tuple[PathPoint, ...]:
     """Two points for each doubling, both ends, and the corner of the roof where the path turns round it."""
-    top = max(top, size)
     halves = range(2 * top.bit_length() + 1)
     sizes = sorted({1, top, *(n for n in (round(2 ** (half / 2)) for half in halves) if n < top)})
     points: list[PathPoint] = []
     for new in sizes:
-        dot = PassDot(field, 0, cost(new))
-        point = PathPoint(new, dot.x, dot.y, dot.cost.bound)
+        found = cost(new)
+        x, y = math.log10(found.intensity_flops_per_byte), math.log10(found.flops / found.time_s)
+        point = PathPoint(new, x, y, found.bound)
         before = points[-1] if points else point
         low, high = sorted((before.x, point.x))
         if before.bound != point.bound and low < reach.corner[0] < high:
             points += _corner(before, point, reach)
         points.append(point)
-    return GrowthPath(field, offset, tuple(points), size)
+    return tuple(points)
 
 
 def _corner(before: PathPoint, after: PathPoint, reach: Roof) -> list[PathPoint]:

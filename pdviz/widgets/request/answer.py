@@ -34,7 +34,7 @@ def paint_answer(
             continue
         is_there = word.index < shown
         if is_there:
-            bound = result.request.pass_cost(word.index).bound
+            bound = result.request.bound(word.index)
             draw_round_box(p, word.box, theme.bound_soft(bound), 4 * scale)
         draw_text(p, word.box, word.text, theme.text if is_there else theme.line, size, False, "center")
 
