@@ -356,6 +356,7 @@ def test_that_a_long_line_is_refused_before_it_is_split() -> None:
     assert line_keys("model=" + "x" * (LINE_LIMIT - 6)) == {"model": "x" * (LINE_LIMIT - 6)}
 
 
+SOON_S = 1.0 if sys.gettrace() else 0.25  # what counts lines makes everything slow
 HOSTILE = {
     "dotted.toml": "a." * 60_000 + "a = 1",
     "dotted-table.toml": "[" + "a . " * 30_000 + "a]",
@@ -383,7 +384,7 @@ def test_that_hostile_input_is_answered_soon_and_in_little_memory(tmp_path: Path
     begin_s = process_time()
     with pytest.raises(InputError) as caught:
         open_path(path)
-    assert process_time() - begin_s < 0.25
+    assert process_time() - begin_s < SOON_S
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 500
     tracemalloc.start()
@@ -396,7 +397,7 @@ def test_that_hostile_input_is_answered_soon_and_in_little_memory(tmp_path: Path
         begin_s = process_time()
         with pytest.raises(InputError):
             open_text(HOSTILE[name])
-        assert process_time() - begin_s < 0.25
+        assert process_time() - begin_s < SOON_S
 
 
 # --- pasted --------------------------------------------------------------------------------------
