@@ -63,6 +63,10 @@ class Contexts:
             self.bend = self._bends[0][0] if self._bends else FAR
             self.join(request, clock, self._take(request, clock))
 
+    def lengths(self, clock: int) -> list[int]:
+        """The context of each sequence in the next pass."""
+        return [context + clock - since for _, since, context in self._shares.values()]
+
     def clear(self) -> None:
         """Nobody decodes."""
         self.__init__(self._costs)  # type: ignore[misc]

@@ -8,13 +8,17 @@ tokens of the pass in any way (experts), which is remembered for each count.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from pdviz.costmodel.bounds import BANDWIDTH
 from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.terms import Role, Slice, Slices, Tokens, total_bytes, total_flops
+
+if TYPE_CHECKING:
+    from pdviz.serving.contexts import Contexts
 
 
 class Share(NamedTuple):
@@ -54,6 +58,11 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def s_per_byte(self) -> float:
         return 1 / (self.machine.bandwidth_efficiency * self.machine.bandwidth_bytes_per_s)
+
+    @property
+    def is_affine(self) -> bool:
+        """False where a pass's time bends with its contexts: each pass is then asked for alone."""
+        return self.model.fidelity.is_affine
 
     @cached_property
     def is_plain(self) -> bool:
@@ -114,6 +123,29 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
         """(attention FLOPs, KV bytes read) of ``new`` tokens of a prompt after ``past`` ones."""
         slices = (Slice.prompt(new, past),)
         return self._attention_flops(slices), self._kept_bytes(slices)
+
+    def curved_s(
+        self,
+        width: int,
+        tokens: int,
+        contexts: Contexts | None,
+        clock: int,
+        parts: list[tuple[int, int, bool]],
+    ) -> tuple[float, float]:
+        """Seconds of a pass as (arithmetic and the rest, memory traffic): the longer is its time.
+
+        ``width`` sequences decode that hold ``tokens``; ``parts`` are pieces of prompts as (new tokens, past
+        ones, whether it ends its prompt).
+        """
+        slices = [Slice.prompt(new, past, last) for new, past, last in parts]
+        if contexts is not None and width:
+            slices += [Slice.decode(context) for context in contexts.lengths(clock)]
+        elif width:
+            slices.append(Slice.decode(tokens / width + 1, width))
+        cost = self.model.cost(self.machine, tuple(slices))
+        if cost.bound is BANDWIDTH:
+            return min(cost.compute_s, cost.time_s), cost.time_s
+        return cost.time_s, min(cost.bandwidth_s, cost.time_s)
 
     def link_bytes(self, tokens: Tokens) -> Tokens:
         """KV bytes that travel for a prompt of ``tokens`` tokens (a number or an array)."""

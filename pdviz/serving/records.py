@@ -13,7 +13,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from pdviz.serving.log import Log
+from pdviz.serving.log import RECORD_FIELDS, Log
 
 Seconds = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
@@ -28,6 +28,12 @@ def ordinals(keys: Numbers) -> Numbers:
     found = np.empty(len(keys), np.int64)
     found[order] = np.arange(len(keys)) - np.repeat(first, counts)
     return found
+
+
+def table(log: Log) -> npt.NDArray[np.void]:
+    """The records of a log, with a column for each of their fields."""
+    kinds = ["f8" if code == "d" else "i4" for code in "dddddii"]
+    return np.frombuffer(log.records, np.dtype(list(zip(RECORD_FIELDS, kinds, strict=True))), log.count)
 
 
 def _running(counts: Numbers) -> Numbers:
@@ -63,13 +69,18 @@ class Records:
     ) -> None:
         self.log, self.outputs = log, outputs
         self.decodes_only, self.prefills_only = decodes_only, prefills_only
-        self.start_s = np.asarray(log.start_s)
-        self.compute_s, self.memory_s = np.asarray(log.compute_s), np.asarray(log.memory_s)
-        self.steps = np.asarray(log.steps, np.int64)
-        self.pieces = np.asarray(log.pieces, np.int64)
+        self._table = table(log)
+        self.start_s = self._column("start_s")
+        self.compute_s, self.memory_s = self._column("compute_s"), self._column("memory_s")
+        self.steps = self._table["steps"].astype(np.int64)
+        self.pieces = self._table["pieces"].astype(np.int64)
 
     def __len__(self) -> int:
         return len(self.start_s)
+
+    def _column(self, name: str) -> Seconds:
+        values: Seconds = self._table[name]
+        return values
 
     @cached_property
     def carries_prompts(self) -> npt.NDArray[np.bool_]:
@@ -85,7 +96,7 @@ class Records:
     @cached_property
     def step_s(self) -> Seconds:
         """By how much each further pass of a record is longer."""
-        compute, memory = np.asarray(self.log.compute_step_s), np.asarray(self.log.memory_step_s)
+        compute, memory = self._column("compute_step_s"), self._column("memory_step_s")
         growth = np.where(self.compute_s >= self.memory_s, compute, memory)
         return np.where(self.carries_prompts, 0.0, growth)
 
@@ -110,7 +121,7 @@ class Records:
     @cached_property
     def alone_s(self) -> Seconds:
         """Seconds that decode slices alone take, summed over the records before each, and in all."""
-        compute, memory = np.asarray(self.log.compute_step_s), np.asarray(self.log.memory_step_s)
+        compute, memory = self._column("compute_step_s"), self._column("memory_step_s")
         own = np.where(self.carries_prompts, np.maximum(compute, memory), self.end_s - self.start_s)
         summed: Seconds = np.append(0.0, np.cumsum(own))
         return summed

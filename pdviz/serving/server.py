@@ -15,6 +15,7 @@ from pdviz.serving.costs import PassCosts
 from pdviz.serving.engine import DECODE, MOST_REQUESTS, PREFILL, passes
 from pdviz.serving.log import FOREVER, Log, Queue
 from pdviz.serving.policies import CHUNKED, DISAGGREGATED, INTERLEAVED, Knobs
+from pdviz.serving.records import table
 from pdviz.serving.workload import Rejected, Workload
 
 _MOST_PASSES = 50_000_000
@@ -99,8 +100,9 @@ def _prefilled(logs: list[Log]) -> tuple[Seconds, Numbers]:
     """(end of prefill, request) in order of the ends, then of the engines."""
     ends, numbers = [], []
     for log in logs:
-        end_s = np.asarray(log.start_s) + np.maximum(np.asarray(log.compute_s), np.asarray(log.memory_s))
-        ends.append(np.repeat(end_s, np.asarray(log.pieces)))
+        made = table(log)
+        end_s = made["start_s"] + np.maximum(made["compute_s"], made["memory_s"])
+        ends.append(np.repeat(end_s, made["pieces"]))
         numbers.append(np.asarray(log.piece_request, np.int64))
     end_s = np.concatenate(ends)
     order = np.argsort(end_s, kind="stable")

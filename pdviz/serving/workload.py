@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -57,12 +57,13 @@ def workload(
     cached_tokens: npt.ArrayLike | None = None,
     *,
     ids: Sequence[str] | None = None,
-    rejected: Sequence[Rejected] = (),
+    faults: Mapping[int, str] | None = None,
     description: str = "",
 ) -> Workload:
     """Requests from columns, sorted stably by arrival. What cannot be a request is left out and listed.
 
-    Columns may hold NaN (nothing there). At least one request must be left; else InputError.
+    Columns may hold NaN (nothing there); ``faults`` are rows that are known to be none, and why. At least
+    one request must be left; else InputError.
     """
     arrival = np.asarray(arrival_s, np.float64)
     prompt, output = np.asarray(prompt_tokens, np.float64), np.asarray(output_tokens, np.float64)
@@ -75,7 +76,8 @@ def workload(
         return str(row) if ids is None else ids[row]
 
     good = np.ones(len(arrival), bool)
-    left_out = list(rejected)
+    left_out = [Rejected(called(row), reason) for row, reason in (faults or {}).items()]
+    good[list(faults or {})] = False
 
     def leave_out(bad: npt.NDArray[np.bool_], reason: str, values: npt.NDArray[np.float64]) -> None:
         for row in np.flatnonzero(bad & good).tolist():
@@ -84,6 +86,7 @@ def workload(
 
     with np.errstate(invalid="ignore"):
         leave_out(~np.isfinite(arrival), "the arrival time is no number", arrival)
+        leave_out(arrival < 0, "an arrival at {} s, before the start", arrival)
         for name, values in (("prompt", prompt), ("output", output), ("cached prefix", cached)):
             leave_out(~np.isfinite(values), f"the {name} length is no number", values)
             leave_out(values != np.floor(values), f"the {name} length {{}} is no whole number", values)

@@ -104,7 +104,9 @@ def cases(draw):
     most = max(p + o - 1 for _, p, o, _ in rows)
     knobs = Knobs(
         policy=draw(st.sampled_from(POLICIES)),
-        capacity_tokens=draw(st.one_of(st.none(), st.integers(max(most // 2, 1), 3 * most))),
+        capacity_tokens=draw(
+            st.sampled_from([None, (most + 1) // 2, most, most + 3, 3 * most // 2, 3 * most])
+        ),
         max_seqs=draw(st.sampled_from([1, 2, 3, 256])),
         max_batched_tokens=draw(st.sampled_from([1, 64, 512, 8192])),
         token_budget=draw(st.sampled_from([8, 64, 512] if long else [1, 2, 5, 16, 512])),
