@@ -170,23 +170,21 @@ def _read_entries(
     return tuple(good), tuple(problems)
 
 
-def _accelerators_of(data: bytes) -> tuple[tuple[Accelerator, ...], tuple[str, ...]]:
+def _decoded(
+    data: bytes,
+    file: str,
+    key: str,
+    kind: type[_AcceleratorsFile] | type[_ModelsFile],
+    check: Callable[[Any, str], object],
+    read: Callable[[object, str], T],
+) -> tuple[tuple[T, ...], tuple[str, ...]]:
+    """The entries of a file; where it is damaged, the good ones and a sentence for each bad one."""
     try:
-        entries = msgspec.json.decode(data, type=_AcceleratorsFile).accelerators
+        entries = getattr(msgspec.json.decode(data, type=kind), key)
         for entry in entries:
-            check_accelerator(entry, entry.id)
+            check(entry, entry.id)
     except (msgspec.DecodeError, RecursionError, InputError):
-        return _read_entries(data, ACCELERATORS_FILE, "accelerators", read_accelerator)
-    return entries, ()
-
-
-def _models_of(data: bytes) -> tuple[tuple[ModelEntry, ...], tuple[str, ...]]:
-    try:
-        entries = msgspec.json.decode(data, type=_ModelsFile).models
-        for entry in entries:
-            _check_model(entry, entry.id)
-    except (msgspec.DecodeError, RecursionError, InputError):
-        return _read_entries(data, MODELS_FILE, "models", read_model)
+        return _read_entries(data, file, key, read)
     return entries, ()
 
 
@@ -233,8 +231,17 @@ class Catalogue:
     def from_bytes(cls, accelerators: bytes, models: bytes) -> Catalogue:
         """A catalogue from the contents of its two files. Raises nothing: see ``problems``."""
         bom = b"\xef\xbb\xbf"
-        chips, chip_problems = _accelerators_of(accelerators.removeprefix(bom))
-        entries, model_problems = _models_of(models.removeprefix(bom))
+        chips, chip_problems = _decoded(
+            accelerators.removeprefix(bom),
+            ACCELERATORS_FILE,
+            "accelerators",
+            _AcceleratorsFile,
+            check_accelerator,
+            read_accelerator,
+        )
+        entries, model_problems = _decoded(
+            models.removeprefix(bom), MODELS_FILE, "models", _ModelsFile, _check_model, read_model
+        )
         return cls(chips, entries, chip_problems + model_problems)
 
     def accelerator(self, text: str) -> Accelerator:

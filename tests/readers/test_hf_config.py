@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from llama_config import LLAMA
 
 from pdviz.costmodel.architecture import Architecture, Experts, FeedForward
 from pdviz.errors import InputError
@@ -132,18 +133,6 @@ KNOWN = [
     ("bloom-176b", 176_247_271_424, 176_247_271_424, 4_014_080, 4_014_080),
 ]
 
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "max_position_embeddings": 131072,
-    "tie_word_embeddings": False,
-    "torch_dtype": "bfloat16",
-}
 FAR = 1 << 50
 
 

@@ -14,6 +14,7 @@ import random
 from pathlib import Path
 from typing import Any
 
+import llama_config
 import pytest
 
 from pdviz.costmodel.architecture import Architecture
@@ -32,19 +33,7 @@ FURTHER: dict[str, dict[str, Any]] = {
     for row in json.loads(file.read_text(encoding="utf-8"))
 }
 FAR = 1 << 40
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "max_position_embeddings": 131072,
-    "attention_bias": False,
-    "mlp_bias": False,
-    "tie_word_embeddings": False,
-}
+LLAMA = {**llama_config.LLAMA, "attention_bias": False, "mlp_bias": False}
 
 
 def changed(name: str, **changes: Any) -> Architecture:

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import llama_config
 import pytest
 
 from pdviz.costmodel.weights import stored_bytes
 from pdviz.errors import InputError
 from pdviz.readers.hf.config import read_config
 
-LLAMA = {
-    "model_type": "llama",
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "vocab_size": 128256,
-    "max_position_embeddings": 8192,
-    "tie_word_embeddings": False,
-    "torch_dtype": "bfloat16",
-}
+LLAMA = {**llama_config.LLAMA, "max_position_embeddings": 8192}
 MIXTRAL = {
     **LLAMA,
     "model_type": "mixtral",

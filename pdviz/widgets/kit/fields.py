@@ -40,6 +40,21 @@ def by_keyboard(event: QFocusEvent) -> bool:
     )
 
 
+def key_steps(value: int, low: int, high: int) -> dict[Key, int]:
+    """Where each key takes a count on a logarithmic scale."""
+    fine = max(1, snapped(0.05 * value))
+    return {
+        Key.Key_Left: value - fine,
+        Key.Key_Down: value - fine,
+        Key.Key_Right: value + fine,
+        Key.Key_Up: value + fine,
+        Key.Key_PageDown: value // 2,
+        Key.Key_PageUp: max(value * 2, value + 1),
+        Key.Key_Home: low,
+        Key.Key_End: high,
+    }
+
+
 class LogSlider(PaintedView):
     """A slider over whole numbers on a logarithmic scale; 0 may be its lowest value.
 
@@ -114,18 +129,7 @@ class LogSlider(PaintedView):
         return super().event(event)
 
     def _steps(self) -> dict[Key, int]:
-        value = self.value
-        fine = max(1, snapped(0.05 * value))
-        return {
-            Key.Key_Left: value - fine,
-            Key.Key_Down: value - fine,
-            Key.Key_Right: value + fine,
-            Key.Key_Up: value + fine,
-            Key.Key_PageDown: value // 2,
-            Key.Key_PageUp: max(value * 2, value + 1),
-            Key.Key_Home: self.low,
-            Key.Key_End: self.high,
-        }
+        return key_steps(self.value, self.low, self.high)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         target = self._steps().get(Key(event.key()))

@@ -20,7 +20,7 @@ from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.scene.roofline.curves import PREFILL, GrowthPath, Roofline
 from pdviz.scene.roofline.words import ChartNote, dot_words
 from pdviz.widgets.kit.buttons import PaintedButton
-from pdviz.widgets.kit.fields import by_keyboard, snapped
+from pdviz.widgets.kit.fields import by_keyboard, key_steps
 from pdviz.widgets.kit.paint import ANTIALIASING, NO_BRUSH, draw_card, draw_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.view import PaintedView
@@ -112,18 +112,7 @@ class DotHandle(QWidget):
     # --- keyboard ------------------------------------------------------------------------------
 
     def _steps(self, path: GrowthPath) -> dict[Key, int]:
-        size = path.size
-        fine = max(1, snapped(0.05 * size))
-        return {
-            Key.Key_Left: size - fine,
-            Key.Key_Down: size - fine,
-            Key.Key_Right: size + fine,
-            Key.Key_Up: size + fine,
-            Key.Key_PageDown: size // 2,
-            Key.Key_PageUp: 2 * size,
-            Key.Key_Home: path.lowest,
-            Key.Key_End: path.highest,
-        }
+        return key_steps(path.size, path.lowest, path.highest)
 
     def event(self, event: QEvent) -> bool:
         # Keys of the dot that has the focus come before shortcuts of the window.
@@ -135,7 +124,8 @@ class DotHandle(QWidget):
         return super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        size = None if self._path is None else self._steps(self._path).get(Key(event.key()))
+        steps = {} if self._path is None else self._steps(self._path)
+        size = steps.get(Key(event.key()))
         if size is None or self._path is None:
             super().keyPressEvent(event)
             return
