@@ -4,8 +4,9 @@
 
 A sample of all places in the rooms below, the same for the same seed and code. A script of our own, because
 the tools for it (mutmut, cosmic-ray) try every place, which takes days here, and run our tests in an order
-that is blind to which of them are near. Here those beside the mutated module come first, and the rest, as far
-as they need no window, only where these have seen nothing.
+that is blind to which of them are near. Here those named as the mutated module come first, then those of its
+room, and others only where these have seen nothing; tests that need a window or read files are not asked, so
+that a few survivors are killed by them after all.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("costmodel", "scene", "explain", "store.py", "share.py")
 LEAST_KILLED = 0.9
 LONGEST_S = 600
-NOT_ASKED = ("perf", "pictures", "widgets", "against_facts")  # folders of tests, and single ones
+NOT_ASKED = ("perf", "pictures", "widgets", "against_facts", "readers", "serving")  # long, or far away
 NOT_NEAR = ("test_packaging.py", "test_environment.py", "test_isolation.py", "test_app.py", "test_binding.py")
 
 OTHERS: dict[type[ast.AST], type[ast.AST]] = {
@@ -109,7 +110,7 @@ def stages(module: Path) -> list[list[str]]:
         {module.stem, *module.parts[1:-1]} - {"costmodel", "scene"},
     )
     if room != "costmodel":  # which knows nothing of the rooms above it, nor do its tests
-        tests = [path for path in tests if path.parts[1] not in ("costmodel", "readers")]
+        tests = [path for path in tests if path.parts[1] != "costmodel"]
     near = [path for path in tests if any(path.stem.startswith(f"test_{name}") for name in names)]
     same = [path for path in tests if path not in near and room in (path.parts[1], path.stem[5:])]
     rest = [path for path in tests if path not in near and path not in same]
