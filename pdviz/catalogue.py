@@ -75,11 +75,11 @@ class ModelEntry(msgspec.Struct, frozen=True):
 
 
 class _AcceleratorsFile(msgspec.Struct):
-    accelerators: tuple[Accelerator, ...]
+    entries: tuple[Accelerator, ...] = msgspec.field(name="accelerators")
 
 
 class _ModelsFile(msgspec.Struct):
-    models: tuple[ModelEntry, ...]
+    entries: tuple[ModelEntry, ...] = msgspec.field(name="models")
 
 
 _MODEL_FIELDS: dict[str, Check] = {
@@ -171,16 +171,11 @@ def _read_entries(
 
 
 def _decoded(
-    data: bytes,
-    file: str,
-    key: str,
-    kind: type[_AcceleratorsFile] | type[_ModelsFile],
-    check: Callable[[Any, str], object],
-    read: Callable[[object, str], T],
+    data: bytes, file: str, key: str, kind: Any, check: Callable[[Any, str], object], read: Callable[..., T]
 ) -> tuple[tuple[T, ...], tuple[str, ...]]:
     """The entries of a file; where it is damaged, the good ones and a sentence for each bad one."""
     try:
-        entries = getattr(msgspec.json.decode(data, type=kind), key)
+        entries: tuple[Any, ...] = msgspec.json.decode(data, type=kind).entries
         for entry in entries:
             check(entry, entry.id)
     except (msgspec.DecodeError, RecursionError, InputError):

@@ -208,13 +208,13 @@ def _explain(words: list[str], scenario: Scenario, *, as_json: bool) -> int:
 
 
 def _models(argv: list[str]) -> int:
-    from pdviz.report import models_fields, models_json, models_table
+    from pdviz.listings import models_fields, models_json, models_table
 
     return _list("models", argv, models_json, models_table, models_fields)
 
 
 def _accelerators(argv: list[str]) -> int:
-    from pdviz.report import accelerators_json, accelerators_table
+    from pdviz.listings import accelerators_json, accelerators_table
 
     if "--toml" in argv:
         from pdviz.catalogue import default_catalogue

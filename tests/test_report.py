@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pdviz import report
+from pdviz import listings, report
 from pdviz.catalogue import Catalogue, ModelEntry, default_catalogue
 from pdviz.costmodel.accelerator import Accelerator, Rejected
 from pdviz.errors import InputError
@@ -47,7 +47,7 @@ def numbers(value: Any) -> list[float]:
 
 
 def models_of(catalogue: Catalogue, search: str = "") -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = report.models_json(catalogue, search)["models"]
+    found: list[dict[str, Any]] = listings.models_json(catalogue, search)["models"]
     return found
 
 
@@ -253,14 +253,14 @@ CHIP = Accelerator(
 
 def test_that_every_model_has_a_line() -> None:
     catalogue = default_catalogue()
-    lines = report.models_table(catalogue).splitlines()
+    lines = listings.models_table(catalogue).splitlines()
     assert [line.partition("   ")[0] for line in lines[1:]] == [model.name for model in catalogue.models]
     assert any(line.startswith("Llama 3.1 8B ") and "8.03 B" in line and "128 KiB" in line for line in lines)
 
 
 def test_that_every_accelerator_has_a_line() -> None:
     catalogue = default_catalogue()
-    lines = report.accelerators_table(catalogue).splitlines()
+    lines = listings.accelerators_table(catalogue).splitlines()
     assert [line.partition("   ")[0] for line in lines[1:]] == [chip.name for chip in catalogue.accelerators]
     assert any(line.startswith("H100 SXM ") and "3.35 TB/s" in line and " 295 " in line for line in lines)
 
@@ -280,25 +280,25 @@ def test_that_a_search_finds_models_by_words_of_their_names(search: str, name: s
 
 def test_that_a_search_finds_accelerators_by_vendor_and_alias() -> None:
     catalogue = default_catalogue()
-    found = report.accelerators_json(catalogue, "amd mi300x")["accelerators"]
+    found = listings.accelerators_json(catalogue, "amd mi300x")["accelerators"]
     assert [chip["name"] for chip in found] == ["MI300X"]
-    assert len(report.accelerators_json(catalogue, "nvidia")["accelerators"]) > 5
+    assert len(listings.accelerators_json(catalogue, "nvidia")["accelerators"]) > 5
 
 
 @pytest.mark.parametrize("search", ["no such thing", "???", "llama h100"])
 def test_that_a_search_in_vain_is_answered_with_three_names(search: str) -> None:
     for table in (
-        report.models_table,
-        report.models_json,
-        report.accelerators_table,
-        report.accelerators_json,
+        listings.models_table,
+        listings.models_json,
+        listings.accelerators_table,
+        listings.accelerators_json,
     ):
         with pytest.raises(InputError, match=r"the nearest names are .+, .+, .+"):
             table(default_catalogue(), search)
 
 
 def test_that_few_finds_are_listed_with_sources_and_rejected_figures() -> None:
-    text = report.accelerators_table(Catalogue((CHIP,), ()))
+    text = listings.accelerators_table(Catalogue((CHIP,), ()))
     assert "source: the box" in text
     assert "rejected: memory 1 TB, a rumour: impossible" in text
     assert "note: Only a toy." in text
@@ -306,7 +306,7 @@ def test_that_few_finds_are_listed_with_sources_and_rejected_figures() -> None:
 
 
 def test_that_accelerator_json_is_in_si_units_with_sources() -> None:
-    (found,) = report.accelerators_json(Catalogue((CHIP,), ()))["accelerators"]
+    (found,) = listings.accelerators_json(Catalogue((CHIP,), ()))["accelerators"]
     assert found["memory_bytes"] == 2**34
     assert found["memory_bandwidth_bytes_per_s"] == 1e12
     assert found["ridge_flops_per_byte"] == {"fp32": 10.0}
@@ -330,7 +330,7 @@ def test_that_a_model_which_cannot_be_read_is_listed_with_the_reason() -> None:
     (found,) = models_of(catalogue)
     assert found["problem"].startswith("config.json: ")
     assert "parameters" not in found
-    text = report.models_table(catalogue)
+    text = listings.models_table(catalogue)
     assert "Odd 1B" in text
     assert "not usable: " in text
     assert "configuration from: a dream" in text
@@ -338,5 +338,5 @@ def test_that_a_model_which_cannot_be_read_is_listed_with_the_reason() -> None:
 
 def test_that_empty_catalogues_make_tables_without_rows() -> None:
     empty = Catalogue((), ())
-    assert len(report.models_table(empty).splitlines()) == 1
-    assert report.accelerators_json(empty) == {"accelerators": []}
+    assert len(listings.models_table(empty).splitlines()) == 1
+    assert listings.accelerators_json(empty) == {"accelerators": []}
