@@ -279,7 +279,7 @@ def _of_files(catalogue: Catalogue, command: str, words: list[str]) -> tuple[Cat
 def _render(argv: list[str]) -> int:
     from pdviz import options
     from pdviz.export import render
-    from pdviz.widgets.views import VIEW_NAMES
+    from pdviz.widgets.views import VIEW_BY_NAME, VIEW_NAMES
 
     parser = _parser("render")
     options.add_picture(parser, VIEW_NAMES, PICTURE_THEMES)
@@ -291,7 +291,7 @@ def _render(argv: list[str]) -> int:
     width, height, scale = options.picture_size(given.size, given.scale)
     out = options.picture_file(given.out)
     result = _evaluated(options.scenario_of(given))
-    time_s = options.moment(given.at, given.at_fraction, result.e2e_s)
+    time_s = options.moment(given.at, given.at_fraction, VIEW_BY_NAME[view].end_s(result))
     try:
         render(
             view, result.scenario, out, width=width, height=height, scale=scale, theme=theme, time_s=time_s

@@ -7,7 +7,7 @@ from functools import partial
 
 from pdviz.errors import InputError
 from pdviz.scenario import Scenario, to_line
-from pdviz.widgets.views import VIEW_NAMES
+from pdviz.widgets.views import VIEW_BY_NAME, VIEW_NAMES
 
 THEME_NAMES = ("dark", "light", "print")
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -54,9 +54,10 @@ def render(
     from pdviz.widgets.shell.pictures import write_picture
 
     result = evaluate(with_names(scenario, default_catalogue()))
-    moment = default_moment(result) if time_s is None else time_s
-    if not 0 <= moment <= result.e2e_s:
-        whole = f"0 to {result.e2e_s:.6g} seconds"
+    moment = default_moment(view, result) if time_s is None else time_s
+    end_s = VIEW_BY_NAME[view].end_s(result)
+    if not 0 <= moment <= end_s:
+        whole = f"0 to {end_s:.6g} seconds"
         raise InputError(f"--at must be within the request, {whole}, got {moment:.6g}")
     paint = partial(paint_page, view, result, moment, THEMES[theme], width, height)
     write_picture(out, paint, width, height, scale, to_line(result.scenario))

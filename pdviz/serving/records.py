@@ -72,6 +72,8 @@ class Records:
         self._table = table(log)
         self.start_s = self._column("start_s")
         self.compute_s, self.memory_s = self._column("compute_s"), self._column("memory_s")
+        self.compute_step_s = self._column("compute_step_s")
+        self.memory_step_s = self._column("memory_step_s")
         self.steps = self._table["steps"].astype(np.int64)
         self.pieces = self._table["pieces"].astype(np.int64)
 
@@ -96,8 +98,7 @@ class Records:
     @cached_property
     def step_s(self) -> Seconds:
         """By how much each further pass of a record is longer."""
-        compute, memory = self._column("compute_step_s"), self._column("memory_step_s")
-        growth = np.where(self.compute_s >= self.memory_s, compute, memory)
+        growth = np.where(self.compute_s >= self.memory_s, self.compute_step_s, self.memory_step_s)
         return np.where(self.carries_prompts, 0.0, growth)
 
     @cached_property
@@ -121,8 +122,11 @@ class Records:
     @cached_property
     def alone_s(self) -> Seconds:
         """Seconds that decode slices alone take, summed over the records before each, and in all."""
-        compute, memory = self._column("compute_step_s"), self._column("memory_step_s")
-        own = np.where(self.carries_prompts, np.maximum(compute, memory), self.end_s - self.start_s)
+        own = np.where(
+            self.carries_prompts,
+            np.maximum(self.compute_step_s, self.memory_step_s),
+            self.end_s - self.start_s,
+        )
         summed: Seconds = np.append(0.0, np.cumsum(own))
         return summed
 

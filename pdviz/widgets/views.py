@@ -45,6 +45,12 @@ class ViewRow(msgspec.Struct, frozen=True):
     panel: PanelRow | None = None
     has_memory: bool = False
     """Whether the page has a card of its own for the memory."""
+    ends_s: Callable[[Result], float] | None = None
+    """Where the time of its page ends, where that is not the request's."""
+
+    def end_s(self, result: Result) -> float:
+        """The last moment of which there is a page."""
+        return result.e2e_s if self.ends_s is None else self.ends_s(result)
 
 
 # --- request ---------------------------------------------------------------------------------------
@@ -129,6 +135,29 @@ def _paint_shapes_panel(p: QPainter, box: Box, result: Result, time_s: float, th
     paint_shapes_panel(p, box, result, theme, s)
 
 
+# --- server ----------------------------------------------------------------------------------------
+
+
+def _make_server(store: ScenarioStore, parent: QWidget) -> MainView:
+    from pdviz.widgets.server.view import ServerView
+
+    return ServerView(store.result, parent)
+
+
+def _paint_server(
+    p: QPainter, result: Result, time_s: float, theme: Theme, width: float, height: float, s: float
+) -> None:
+    from pdviz.widgets.server.page import paint_server_page
+
+    paint_server_page(p, result, time_s, theme, width, height, s)
+
+
+def _server_ends_s(result: Result) -> float:
+    from pdviz.scene.server.runs import runs_end_s
+
+    return runs_end_s(result)
+
+
 # --- anatomy ---------------------------------------------------------------------------------------
 
 
@@ -167,6 +196,15 @@ VIEWS = (
         _make_shapes,
         _paint_shapes,
         PanelRow(_make_shapes_panel, _paint_shapes_panel),
+    ),
+    ViewRow(
+        "server",
+        "4",
+        "Server",
+        "Many requests on one server",
+        _make_server,
+        _paint_server,
+        ends_s=_server_ends_s,
     ),
     ViewRow(
         "anatomy",

@@ -31,6 +31,7 @@ CAN: dict[str, set[str]] = {
     "request": {"zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view"},
     "roofline": {"zoom", "pan", "fit", "fit_all"},
     "shapes": set(),
+    "server": {"zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view", "to_stall"},
     "anatomy": set(),
 }
 KEYS = "WSADFZ0"
@@ -52,6 +53,7 @@ def test_that_names_keys_and_titles_are_those_that_users_know() -> None:
         ("request", "1", "Request"),
         ("roofline", "2", "Roofline"),
         ("shapes", "3", "Shapes"),
+        ("server", "4", "Server"),
         ("anatomy", "7", "Anatomy"),
     ]
 

@@ -15,7 +15,7 @@ from pdviz.scene.stage.timeline import Timeline
 from pdviz.widgets.kit.accessibility import announce
 from pdviz.widgets.kit.pointed import Explained
 
-Verb = Literal["zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view"]
+Verb = Literal["zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view", "to_stall"]
 """What a command may ask of the view that is shown; a view can do what it overrides."""
 
 
@@ -23,13 +23,15 @@ class MainView(QWidget):
     """Shows a result at a moment of its timeline.
 
     ``seeked(time_s)``: the user moved the playhead; ``edited(values)``: dragged a value of the scenario;
-    ``suggested(Suggestion)``: took what was suggested; ``view_asked(name)``: wants to see another view.
+    ``suggested(Suggestion)``: took what was suggested; ``view_asked(name)``: wants to see another view;
+    ``retimed``: what is played has come to be another one.
     """
 
     seeked = Signal(float)
     edited = Signal(dict)
     suggested = Signal(object)
     view_asked = Signal(str)
+    retimed = Signal()
 
     def __init__(self, name: str, result: Result, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -107,3 +109,6 @@ class MainView(QWidget):
 
     def redo_view(self) -> None:
         """Forward again to the part that one has come back from."""
+
+    def to_stall(self, forward: bool) -> None:
+        """The playhead to the next stall, or the one before."""

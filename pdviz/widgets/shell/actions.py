@@ -61,6 +61,7 @@ def _copy_picture(shell: Shell) -> None:
 
 
 RANGE: Verb = "zoom_to_range"
+STALL: Verb = "to_stall"
 
 COMMANDS: tuple[Command, ...] = (
     Command("file.open", "Open…", "File", ("Ctrl+O",), lambda w: w.sharing.open_dialog()),
@@ -93,6 +94,8 @@ COMMANDS: tuple[Command, ...] = (
     Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.current.zoom_to_range(), RANGE),
     Command("view.undo", "Zoom back", "View", ("Alt+Left",), lambda w: w.current.undo_view(), "undo_view"),
     Command("view.redo", "Zoom on", "View", ("Alt+Right",), lambda w: w.current.redo_view(), "redo_view"),
+    Command("view.stall", "Next stall", "View", ("N",), lambda w: w.current.to_stall(True), STALL),
+    Command("view.unstall", "Stall before", "View", ("Shift+N",), lambda w: w.current.to_stall(False), STALL),
     Command("view.all", "Everything", "View", ("0",), lambda w: w.current.fit_all(), "fit_all"),
     *_views(),
     Command("view.next", "Next view", "View", ("Ctrl+Tab",), lambda w: w.next_view(1)),

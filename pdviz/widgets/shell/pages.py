@@ -16,9 +16,11 @@ from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.views import VIEW_BY_NAME
 
 
-def default_moment(result: Result) -> float:
-    """A telling moment: some decode steps in, the automatic view about half played."""
-
+def default_moment(view: str, result: Result) -> float:
+    """A telling moment: some decode steps in, the automatic view about half played; else the end."""
+    row = VIEW_BY_NAME[view]
+    if row.ends_s is not None:
+        return row.ends_s(result)
     window = automatic_window(result.ttft_s, result.itl_s, result.e2e_s)
     return 0.48 * window.span_s
 

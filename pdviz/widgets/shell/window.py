@@ -6,13 +6,7 @@ from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import (
-    QCloseEvent,
-    QKeyEvent,
-    QPainter,
-    QPaintEvent,
-    QShowEvent,
-)
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QPainter, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QApplication, QToolTip, QWidget
 
 from pdviz.evaluation import Result
@@ -116,6 +110,7 @@ class MainWindow(DropArea):
             view.edited.connect(self.edit)
             view.suggested.connect(self.take_suggestion)
             view.view_asked.connect(self.show_view)
+            view.retimed.connect(partial(self._show_current, False))
             self.explainer.add(view.explained())
         return self.views[name]
 
@@ -394,6 +389,8 @@ class MainWindow(DropArea):
         self.player.set_playing(False)
         self.explainer.close()
         self.sharing.close()
+        for view in self.views.values():
+            view.close()
         self.toast.dismiss()
         self._speaker.stop()
         self.closing.emit(self.current_settings())

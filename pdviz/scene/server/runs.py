@@ -1,0 +1,71 @@
+"""From a result to the runs of its server, ready to be drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from pdviz.errors import InputError
+from pdviz.evaluation import Result
+from pdviz.scene.server.course import Course, courses_of
+from pdviz.scene.server.stage import ServerScales
+from pdviz.scene.server.timeline import ServerTimeline
+from pdviz.serving.costs import PassCosts
+from pdviz.serving.measures import Targets
+from pdviz.serving.policies import Knobs
+from pdviz.serving.presets import one_long_prompt
+from pdviz.serving.server import Run, simulate
+
+NOTHING = "No request of this workload fits the server's KV cache."
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """Runs with all that their picture asks for."""
+
+    courses: tuple[Course, ...]
+    timeline: ServerTimeline
+    scales: ServerScales
+
+    @classmethod
+    def of(cls, result: Result, runs: tuple[Run, ...]) -> Shown | None:
+        """The runs of ``result``; None where one served nothing."""
+        courses = courses_of(result, runs)
+        if not all(len(course) for course in courses):
+            return None
+        return cls(courses, ServerTimeline(courses), ServerScales.of(courses))
+
+
+def serve(result: Result, watch: Callable[[float], None] | None = None) -> tuple[Run, ...]:
+    """A run for each policy that is shown."""
+    s = result.scenario
+    policies = [s.policy] if s.against in ("none", s.policy) else [s.policy, s.against]
+    costs = PassCosts(result.model, result.machine)
+    return tuple(
+        simulate(one_long_prompt(), Knobs(policy=policy, token_budget=s.token_budget), costs, watch)
+        for policy in policies
+    )
+
+
+def targets_of(result: Result) -> Targets:
+    """What a user of the server accepts."""
+    return Targets(result.scenario.ttft_target_s, result.scenario.itl_target_s)
+
+
+_last: list[tuple[Result, Shown | None]] = []
+
+
+def shown_of(result: Result) -> Shown | None:
+    """The runs of a result, the last ones kept: a page asks for their end, then for their picture."""
+    if not (_last and _last[0][0] is result):
+        _last[:] = [(result, Shown.of(result, serve(result)))]
+    return _last[0][1]
+
+
+def runs_end_s(result: Result) -> float:
+    """Where the time of the runs ends; of the request where there are none."""
+    try:
+        shown = shown_of(result)
+    except InputError:
+        shown = None
+    return result.e2e_s if shown is None else shown.timeline.duration_s

@@ -1,0 +1,1 @@
+"""The server view, painted and handled."""
