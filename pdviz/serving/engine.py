@@ -48,6 +48,7 @@ def passes(
     if static:
         most = FAR
     turns, prefill_turns = knobs.prefill_steps + knobs.decode_steps, knobs.prefill_steps
+    leaves = role == PREFILL
     pooled = horizon_s != FOREVER
 
     fixed_s = costs.fixed_s
@@ -78,6 +79,9 @@ def passes(
     active = settled = admitted = 0  # for those who choose among engines
     last_steps = last_pieces = 0  # of the last record, where it goes on; else 0
     was_compute = False
+    parts: list[tuple[int, int, bool]] = []  # of the pass under way, where its time is not made of sums
+    piece_flops = piece_bytes = 0.0
+    slow = curved or contexts is not None
     at = end = 0  # in the log
 
     while True:
@@ -99,7 +103,9 @@ def passes(
         else:
             r = -1
         if chunked:
-            prompts, decodes = r >= 0 or begun >= 0, decoders
+            budget = most - decoders
+            prompts = budget > 0 and (r >= 0 or begun >= 0)
+            decodes = decoders
         elif static:
             prompts = decodes = r >= 0 and not decoders
         elif joins:
@@ -142,38 +148,42 @@ def passes(
             heapify(finishes)
             next_finish = finishes[0] >> _SHIFT if finishes else FAR
             last_steps = 0
-            prompts = chunked  # whose turn it is may change with the head of the queue
-            at_most = min(at_most, 1)
+            budget = most - decoders
+            prompts = chunked and budget > 0
+            at_most = min(at_most, 1)  # whose turn it is may change with the head of the queue
 
-        new = pieces = 0
+        new = pieces = ending = 0
         if prompts:
             # pieces of prompts: the one that was begun, then the queue
             taken: list[int] = []  # whose prompts end with this pass
-            ending = past = 0
-            pairs = piece_flops = piece_bytes = 0.0
-            parts: list[tuple[int, int, bool]] = []
-            beside = growing = decoders if chunked else 0
-            budget = most - beside
+            past, pairs = 0, 0.0
+            if slow:
+                piece_flops = piece_bytes = 0.0
+                parts.clear()
+            if chunked:
+                beside = growing = decoders
+            else:
+                budget, beside, growing = most, 0, 0
             if begun >= 0:
-                n = begun_left if begun_left < budget else budget
-                if n > 0:
-                    budget -= n
-                    add_request(begun)
-                    add_new(n)
-                    pieces, new = 1, n
-                    past = begun_past
-                    pairs = n * past + n * (n + 1) * 0.5
-                    if contexts:
-                        piece_flops, piece_bytes = costs.piece(n, past)
+                add_request(begun)
+                pieces, past = 1, begun_past
+                if begun_left <= budget:
+                    n = begun_left
+                    taken.append(begun)
+                    ending = 1
+                    begun = -1
+                else:
+                    n = budget
                     begun_left -= n
                     begun_past += n
-                    if curved:
-                        parts.append((n, past, not begun_left))
-                    if not begun_left:
-                        taken.append(begun)
-                        ending = 1
-                        begun = -1
-            while r >= 0 and budget > 0 and decoders + ending < seats:
+                add_new(n)
+                budget -= n
+                new = n
+                pairs = n * (past + (n + 1) * 0.5)
+                if slow:
+                    piece_flops, piece_bytes = costs.piece(n, past)
+                    parts.append((n, past, begun < 0))
+            while budget > 0 and r >= 0 and decoders + ending < seats:
                 p = n = prompt[r]
                 h = 0
                 if cached:
@@ -198,13 +208,12 @@ def passes(
                 add_new(n)
                 pieces += 1
                 new += n
-                pairs += n * h + n * (n + 1) * 0.5
+                pairs += n * (h + (n + 1) * 0.5)
                 past += h
-                if contexts:
+                if slow:
                     more_flops, more_bytes = costs.piece(n, h)
                     piece_flops += more_flops
                     piece_bytes += more_bytes
-                if curved:
                     parts.append((n, h, begun != r))
                 if again:
                     again.pop()
@@ -231,16 +240,19 @@ def passes(
             # one pass with prompts, decoding sequences beside them where the policy mixes
             compute_s = token_s * new + sample_s * ending
             if beside:
+                steps = 1
+                k = tokens + beside
                 if contexts:
                     alone_s, beside_s = contexts.flops * per_flop, contexts.bytes * per_byte
                 else:
-                    alone_s = (tokens + beside) * context_compute_s
-                    beside_s = (tokens + beside) * context_memory_s
+                    alone_s = k * context_compute_s
+                    beside_s = k * context_memory_s
                 alone_s += beside * one_s
                 compute_s += alone_s
                 memory_s = beside_s + fixed_s[new + beside]
                 beside_s += fixed_s[beside]
             else:
+                steps = 0
                 alone_s = beside_s = 0.0
                 memory_s = fixed_s[new]
             if contexts:
@@ -253,7 +265,7 @@ def passes(
                 compute_s, memory_s = costs.curved_s(beside, tokens, contexts, clock, parts)
                 if beside:
                     alone_s, beside_s = costs.curved_s(beside, tokens, contexts, clock, [])
-            write(records, at, now, compute_s, memory_s, alone_s, beside_s, 1 if beside else 0, pieces)
+            write(records, at, now, compute_s, memory_s, alone_s, beside_s, steps, pieces)
             at += size
             last_steps = 0
             if pooled:
@@ -261,10 +273,9 @@ def passes(
             now += compute_s if compute_s >= memory_s else memory_s
             if beside:
                 clock += 1
-                tokens += beside
+                tokens = k
                 if contexts:
                     contexts.advance(1, clock)
-            reserved = prompt[begun] if begun >= 0 else 0
         elif decoders:
             # a run of decode passes, as long as nothing happens
             if contexts:
@@ -362,9 +373,10 @@ def passes(
                 tokens -= prompt[r] + left[r] - 1
                 if contexts:
                     contexts.leave(r, clock)
-        if new and role != PREFILL:
+        if ending:
+            reserved = prompt[begun] if begun >= 0 else 0
             for r in taken:
-                more = left[r] - 1
+                more = 0 if leaves else left[r] - 1
                 if more or static:
                     p = prompt[r]
                     width += 1
