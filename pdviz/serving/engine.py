@@ -1,8 +1,8 @@
 """One engine: passes one after the other, runs of equal decode passes in one step.
 
-Between two events (an arrival that can begin, a finish, a full cache, a bend of the cost) the batch is
-constant and each decode pass takes longer than the one before by the same amount, so that a run of them
-is one record. The state is a few sums; work grows with the events, not with the tokens.
+Between two events (an arrival that can begin, a finish, a full cache, a bend of the cost) each decode pass
+takes longer than the one before by the same amount, so that a run of them is one record. The state is a
+few sums; work grows with the events, not with the tokens.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pdviz.serving.costs import PassCosts
 from pdviz.serving.log import FOREVER, RECORD, RECORD_COUNTS, ROOM, Log, Queue
 from pdviz.serving.policies import CHUNKED, CONTINUOUS, INTERLEAVED, STATIC, Knobs
 
-PREFILL, DECODE = "prefill", "decode"  # the two halves of a disaggregated server
+PREFILL, DECODE = "prefill", "decode"  # halves of a disaggregated server
 _SHIFT = 24
 MOST_REQUESTS = 1 << _SHIFT
 _NUMBER = MOST_REQUESTS - 1
@@ -94,7 +94,6 @@ def passes(
             end += len(ROOM)
             if watch:
                 watch(i)
-
         # what is next: the head of the queue, and whether a prompt may go on or begin
         if again:
             r = again[-1]
@@ -240,8 +239,7 @@ def passes(
             # one pass with prompts, decoding sequences beside them where the policy mixes
             compute_s = token_s * new + sample_s * ending
             if beside:
-                steps = 1
-                k = tokens + beside
+                steps, k = 1, tokens + beside
                 if contexts:
                     alone_s, beside_s = contexts.flops * per_flop, contexts.bytes * per_byte
                 else:
@@ -252,8 +250,7 @@ def passes(
                 memory_s = beside_s + fixed_s[new + beside]
                 beside_s += fixed_s[beside]
             else:
-                steps = 0
-                alone_s = beside_s = 0.0
+                steps, alone_s, beside_s = 0, 0.0, 0.0
                 memory_s = fixed_s[new]
             if contexts:
                 compute_s += piece_flops * per_flop

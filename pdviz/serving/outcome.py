@@ -9,7 +9,7 @@ import numpy as np
 from pdviz.serving.gaps import Distribution, Gaps, RangeMaximum
 from pdviz.serving.log import Log
 from pdviz.serving.policies import DISAGGREGATED
-from pdviz.serving.records import Numbers, Records, Seconds, ordinals
+from pdviz.serving.records import Numbers, Records, Seconds
 from pdviz.serving.server import Run
 
 PARTS = ("queue", "own_prefill", "own_decode", "beside", "recomputed", "link")
@@ -22,12 +22,14 @@ class Outcome:
     def __init__(self, run: Run) -> None:
         self.run = run
         w, served = run.workload, run.served
-        self.arrival_s, self.outputs = w.arrival_s[served], w.output_tokens[served]
+        self.arrival_s = w.arrival_s[served]
+        self.cached = w.cached_tokens[served]
+        self.prompts, self.outputs = w.prompt_tokens[served], w.output_tokens[served]
         split = run.knobs.policy == DISAGGREGATED
         prefills = run.knobs.prefill_engines if split else 0
 
         def records(number: int, log: Log) -> Records:
-            return Records(log, self.outputs, split and number >= prefills, number < prefills)
+            return Records(log, self.prompts, self.outputs, split and number >= prefills, number < prefills)
 
         self.engines = tuple(records(number, log) for number, log in enumerate(run.logs))
 
@@ -95,7 +97,7 @@ class Outcome:
         found = []
         for e in self.engines:
             s = e.stints
-            for stint in np.flatnonzero(s.request == request).tolist():
+            for stint in e.stints_of(request).tolist():
                 if s.done[stint] and not e.decodes_only:
                     found.append(e.end_s[s.last[stint : stint + 1]])
                 joined = s.joined[stint]
@@ -154,7 +156,7 @@ class Outcome:
 
     def _add_parts(self, e: Records, parts: dict[str, Seconds]) -> None:
         s = e.stints
-        lost = ordinals(s.request) > 0  # it was preempted before: until its prefill is done all is repetition
+        lost = e.repeats  # it was preempted before: until its prefill is done all is repetition
         admitted_s, prefilled_s = e.start_s[s.first], e.end_s[s.last]
         gone = s.ended >= 0
         ends_s: Seconds = np.full(len(s.request), np.nan)

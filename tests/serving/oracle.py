@@ -45,7 +45,7 @@ class Engine:
         self.padding = []  # KV of finished ones in a static batch, growing on
         self.free_at, self.now = None, None  # end of the pass under way, the pass
         self.turn = 0
-        self.passes = []  # (start, end, decoders, prompt tokens)
+        self.passes = []  # (start, end, decoders, pieces as (request, past, new), waiting)
         self.preempted = []  # what other engines must do again
 
     def held(self):
@@ -175,7 +175,9 @@ class Engine:
         duration = self.time_s(tuple(slices))
         alone_s = self.time_s(tuple(alone)) if alone else 0.0
         self.free_at, self.now = now + duration, (now, pieces, decoders, alone_s)
-        self.passes.append((now, now + duration, len(alone), sum(n for _, n in pieces)))
+        carried = [(s.number, s.computed, new) for s, new in pieces]
+        waiting = [s.number for s in self.waiting]
+        self.passes.append((now, now + duration, [s.number for s in decoders], carried, waiting))
         return preemptions
 
     def decode_slices(self, decoders):
