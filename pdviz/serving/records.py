@@ -61,13 +61,18 @@ class Stints(msgspec.Struct, frozen=True):
 
 
 class Records:
-    """One engine's log. ``outputs`` are the tokens of each served request; ``decodes_only`` where prompts
-    are computed elsewhere, ``prefills_only`` where all leave with their first token."""
+    """One engine's log. ``prompts`` and ``outputs`` are the tokens of each served request; ``decodes_only``
+    where prompts are computed elsewhere, ``prefills_only`` where all leave with their first token."""
 
     def __init__(
-        self, log: Log, outputs: Numbers, decodes_only: bool = False, prefills_only: bool = False
+        self,
+        log: Log,
+        prompts: Numbers,
+        outputs: Numbers,
+        decodes_only: bool = False,
+        prefills_only: bool = False,
     ) -> None:
-        self.log, self.outputs = log, outputs
+        self.log, self.prompts, self.outputs = log, prompts, outputs
         self.decodes_only, self.prefills_only = decodes_only, prefills_only
         self._table = table(log)
         self.start_s = self._column("start_s")
@@ -98,7 +103,8 @@ class Records:
     @cached_property
     def step_s(self) -> Seconds:
         """By how much each further pass of a record is longer."""
-        growth = np.where(self.compute_s >= self.memory_s, self.compute_step_s, self.memory_step_s)
+        compute, memory = self.compute_step_s, self.memory_step_s
+        growth = np.where(self.compute_s >= self.memory_s, compute, memory)
         return np.where(self.carries_prompts, 0.0, growth)
 
     @cached_property
@@ -122,11 +128,8 @@ class Records:
     @cached_property
     def alone_s(self) -> Seconds:
         """Seconds that decode slices alone take, summed over the records before each, and in all."""
-        own = np.where(
-            self.carries_prompts,
-            np.maximum(self.compute_step_s, self.memory_step_s),
-            self.end_s - self.start_s,
-        )
+        compute, memory = self.compute_step_s, self.memory_step_s
+        own = np.where(self.carries_prompts, np.maximum(compute, memory), self.end_s - self.start_s)
         summed: Seconds = np.append(0.0, np.cumsum(own))
         return summed
 
@@ -134,10 +137,57 @@ class Records:
         """The record with decode pass ``step`` (1, 2, ...)."""
         return np.searchsorted(self.clock, step, "left") - 1
 
+    def boundary_s(self, record: int, passes: int) -> float:
+        """When ``passes`` passes of a record have ended."""
+        growth = float(self.step_s[record]) * (passes * (passes - 1) / 2)
+        return float(self.start_s[record]) + passes * float(self.first_s[record]) + growth
+
     def step_end_s(self, step: Numbers) -> Seconds:
         """When decode pass ``step`` (1, 2, ...) ends."""
         record = self.record_of(step)
         return self.start_s[record] + self.elapsed_s(record, step - self.clock[record])
+
+    # --- who is there
+
+    def _balance(
+        self, joins: Numbers, leaves: Numbers, weights: tuple[Numbers, Numbers] | None = None
+    ) -> Numbers:
+        """What is there during each record, of what comes with one record and goes before another."""
+        size = len(self) + 1
+        came = np.bincount(joins, None if weights is None else weights[0], size)
+        went = np.bincount(leaves, None if weights is None else weights[1], size)
+        return np.cumsum(came - went)[: len(self)].astype(np.int64)
+
+    @cached_property
+    def leaves(self) -> Numbers:
+        """For each stint the record with which it is no longer there; the number of all where it stays."""
+        s = self.stints
+        found = np.where(s.done, s.last + 1, len(self))
+        decoded = s.steps > 0
+        found[decoded] = self.record_of((s.joined + s.steps)[decoded]) + 1
+        found[s.ended >= 0] = s.ended[s.ended >= 0]
+        return found
+
+    @cached_property
+    def stays(self) -> npt.NDArray[np.bool_]:
+        """Which stints go on after their prefill."""
+        return self.stints.done & ((self.stints.steps > 0) | (self.stints.ended >= 0))
+
+    @cached_property
+    def decoders(self) -> Numbers:
+        """Sequences that have their prefill behind them and tokens to come, during each record."""
+        s, stays = self.stints, self.stays
+        joins = (s.first if self.decodes_only else s.last + 1)[stays]
+        return self._balance(joins, self.leaves[stays])
+
+    @cached_property
+    def held(self) -> Numbers:
+        """KV tokens that are taken at the start of each record, its own prompts' included."""
+        s = self.stints
+        tokens = self.stint_prompts
+        kept = self._balance(s.first, self.leaves, (tokens, tokens + np.where(s.done, s.steps, 0)))
+        grown = np.where(self.steps > 0, self.decoders * self.steps, 0)
+        return kept + np.append(0, np.cumsum(grown)[:-1]) if len(self) else kept
 
     # --- pieces and stints
 
@@ -198,3 +248,38 @@ class Records:
         if self.prefills_only:
             out[out > 1] = 1
         return Stints(request, first, last, out, ended, done, self.clock[last + 1], np.maximum(out - 1, 0))
+
+    @cached_property
+    def _by_request(self) -> tuple[Numbers, Numbers]:
+        """Stints in order of their requests, and where each request's begin."""
+        order = np.argsort(self.stints.request, kind="stable")
+        starts = np.searchsorted(self.stints.request[order], np.arange(len(self.outputs) + 1))
+        return order, starts
+
+    def stints_of(self, request: int) -> Numbers:
+        """The stints of a request, the first one first."""
+        order, starts = self._by_request
+        return order[starts[request] : starts[request + 1]]
+
+    @cached_property
+    def repeats(self) -> npt.NDArray[np.bool_]:
+        """Which stints follow a preemption."""
+        repeats: npt.NDArray[np.bool_] = ordinals(self.stints.request) > 0
+        return repeats
+
+    def preempted_before(self, record: int) -> int:
+        """How many were preempted up to the beginning of a record."""
+        return int(np.searchsorted(self._preempted[:, 0], record, "right"))
+
+    @cached_property
+    def stint_prompts(self) -> Numbers:
+        """Tokens that each stint's prefill stands for: its prompt, and what had come before a preemption."""
+        s = self.stints
+        order = np.argsort(s.request, kind="stable")
+        request, out = s.request[order], s.out[order]
+        before = np.cumsum(out) - out
+        first = np.flatnonzero(np.append(True, request[1:] != request[:-1])) if len(order) else order
+        before -= np.repeat(before[first], np.diff(np.append(first, len(order))))
+        found = np.empty(len(order), np.int64)
+        found[order] = self.prompts[request] + before
+        return found

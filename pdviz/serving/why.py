@@ -70,10 +70,6 @@ class Stall(msgspec.Struct, frozen=True):
     record: int
     streams: int
 
-    @property
-    def length_s(self) -> float:
-        return self.end_s - self.start_s
-
 
 def pass_at(outcome: Outcome, engine: int, time_s: float) -> Pass | None:
     """The pass under way on an engine, None while it has nothing to do."""

@@ -45,7 +45,7 @@ class Engine:
         self.padding = []  # KV of finished ones in a static batch, growing on
         self.free_at, self.now = None, None  # end of the pass under way, the pass
         self.turn = 0
-        self.passes = []  # (start, end, decoders, pieces as (request, past, new), waiting)
+        self.passes = []  # (start, end, decoders, pieces as (request, past, new), waiting, KV held)
         self.preempted = []  # what other engines must do again
 
     def held(self):
@@ -177,7 +177,7 @@ class Engine:
         self.free_at, self.now = now + duration, (now, pieces, decoders, alone_s)
         carried = [(s.number, s.computed, new) for s, new in pieces]
         waiting = [s.number for s in self.waiting]
-        self.passes.append((now, now + duration, [s.number for s in decoders], carried, waiting))
+        self.passes.append((now, now + duration, [s.number for s in decoders], carried, waiting, self.held()))
         return preemptions
 
     def decode_slices(self, decoders):

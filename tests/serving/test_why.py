@@ -22,10 +22,11 @@ def test_that_every_pass_says_what_it_carried_and_who_waited(case):
     place = {number: n for n, number in enumerate(served)}
     for engine, passes in enumerate(want["passes"]):
         e = got.engines[engine]
-        for start_s, end_s, decoders, pieces, queue in passes:
+        for start_s, end_s, decoders, pieces, queue, held in passes:
             one = pass_at(got, engine, (start_s + end_s) / 2)
             assert (one.start_s, one.end_s) == pytest.approx((start_s, end_s), rel=1e-9, abs=1e-12)
             assert one.decoders == len(decoders)
+            assert e.held[one.record] + one.index * one.decoders == held
             assert [(p.request, p.past, p.new) for p in one.pieces] == [
                 (place[number], past, new) for number, past, new in pieces
             ]
@@ -54,14 +55,14 @@ def test_that_stalls_are_gaps_between_tokens_and_the_longest_is_among_them(case)
             assert e.start_s[stall.record] < stall.end_s
             assert e.end_s[stall.record] > stall.start_s - 1e-12
         if len(gaps) and gaps.max() > limit * (1 + 1e-9):
-            assert max(s.length_s for s in found) == pytest.approx(gaps.max(), rel=1e-9, abs=1e-11)
+            assert max(s.end_s - s.start_s for s in found) == pytest.approx(gaps.max(), rel=1e-9, abs=1e-11)
 
 
 def test_that_a_long_prompt_freezes_six_streams_and_is_named():
     got = Case(FREEZE, Knobs("continuous"), LLAMA).engine()
     (stall,) = stalls(got, 0.3)
     assert stall.streams == 6
-    assert 1e3 * stall.length_s == pytest.approx(651.078, abs=5e-4)
+    assert 1e3 * (stall.end_s - stall.start_s) == pytest.approx(651.078, abs=5e-4)
     long = int(got.run.workload.prompt_tokens.argmax())
     cause = pass_at(got, 0, (stall.start_s + stall.end_s) / 2)
     assert cause.record == stall.record
