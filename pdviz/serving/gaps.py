@@ -111,6 +111,23 @@ class Gaps:
         return np.maximum(self.span_s, self.inner_longest_s)
 
 
+SAMPLE = 4096
+"""Rows that are looked at for a guess."""
+
+
+def _in_rows(value: float, first: Seconds, growth: Seconds, count: Numbers) -> Numbers:
+    """How many values of each arithmetic row are at most ``value``."""
+    n = np.where(first <= value, 1, 0)
+    grows = np.flatnonzero((growth > 0) & (n > 0) & (count > 1))
+    n[(growth <= 0) & (n > 0)] = count[(growth <= 0) & (n > 0)]
+    ahead = (value - first[grows]) / growth[grows]
+    steps = np.minimum(ahead, count[grows]).astype(np.int64) + 1
+    steps -= first[grows] + growth[grows] * (steps - 1) > value
+    steps += first[grows] + growth[grows] * steps <= value
+    n[grows] = np.clip(steps, 1, count[grows])
+    return n
+
+
 class Distribution:
     """A distribution: single values with weights, and arithmetic rows (first, growth, count) with weights."""
 
@@ -142,32 +159,46 @@ class Distribution:
     def at_most(self, value: float) -> int:
         """How many are at most ``value``."""
         found = int(self._below[np.searchsorted(self._values, value, "right")])
-        return found + int((self._in_rows(value) * self._weight).sum())
-
-    def _in_rows(self, value: float) -> Numbers:
-        n = np.where(self._first <= value, 1, 0)
-        grows = np.flatnonzero((self._growth > 0) & (n > 0) & (self._count > 1))
-        n[(self._growth <= 0) & (n > 0)] = self._count[(self._growth <= 0) & (n > 0)]
-        ahead = (value - self._first[grows]) / self._growth[grows]
-        steps = np.minimum(ahead, self._count[grows]).astype(np.int64) + 1
-        steps -= self._first[grows] + self._growth[grows] * (steps - 1) > value
-        steps += self._first[grows] + self._growth[grows] * steps <= value
-        n[grows] = np.clip(steps, 1, self._count[grows])
-        return n
+        return found + int((_in_rows(value, self._first, self._growth, self._count) * self._weight).sum())
 
     def nth(self, place: int) -> float:
         """The value with ``place`` ones before it in order (0: the smallest)."""
         low, high = self._bounds
-        # between neighbours in floating point: the count decides
+        if self.at_most(low) > place:
+            return low
+        # between neighbours in floating point: the count decides. Rows on one side are counted no more.
+        rows, below = (self._first, self._growth, self._count, self._weight), 0
+        guesses = self._guesses(place)
         while True:
             middle = low + (high - low) / 2
+            while guesses:
+                guess = guesses.pop()
+                if low < guess < high:
+                    middle = guess
+                    break
             if middle <= low or middle >= high:
-                break
-            if self.at_most(middle) > place:
-                high = middle
+                return high
+            inside = _in_rows(middle, *rows[:3])
+            found = below + int(self._below[np.searchsorted(self._values, middle, "right")])
+            if found + int((inside * rows[3]).sum()) > place:
+                high, kept = middle, inside > 0
             else:
-                low = middle
-        return float(low if self.at_most(low) > place else high)
+                low, kept = middle, inside < rows[2]
+                below += int((rows[2] * rows[3])[~kept].sum())
+            if not kept.all():
+                rows = (rows[0][kept], rows[1][kept], rows[2][kept], rows[3][kept])
+
+    def _guesses(self, place: int) -> list[float]:
+        """Values a little below and above that one, by a sample of the rows; the rows soon are few then."""
+        sample = slice(None, None, max(len(self._first) // SAMPLE, 1))
+        first = self._first[sample]
+        if not len(first):
+            return []
+        order = np.argsort(first, kind="stable")
+        share = np.cumsum((self._count * self._weight)[sample][order])
+        near = np.array([-0.02, 0.02]) + place / max(self.count, 1)
+        found = np.searchsorted(share, np.clip(near, 0.0, 1.0) * share[-1])
+        return [float(x) for x in first[order][np.minimum(found, len(first) - 1)]]
 
     @cached_property
     def _bounds(self) -> tuple[float, float]:
