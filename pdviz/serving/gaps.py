@@ -167,7 +167,7 @@ class Distribution:
         if self.at_most(low) > place:
             return low
         # between neighbours in floating point: the count decides. Rows on one side are counted no more.
-        rows, below = (self._first, self._growth, self._count, self._weight), 0
+        first, growth, count, weight, below = self._first, self._growth, self._count, self._weight, 0
         guesses = self._guesses(place)
         while True:
             middle = low + (high - low) / 2
@@ -178,15 +178,15 @@ class Distribution:
                     break
             if middle <= low or middle >= high:
                 return high
-            inside = _in_rows(middle, *rows[:3])
+            inside = _in_rows(middle, first, growth, count)
             found = below + int(self._below[np.searchsorted(self._values, middle, "right")])
-            if found + int((inside * rows[3]).sum()) > place:
+            if found + int((inside * weight).sum()) > place:
                 high, kept = middle, inside > 0
             else:
-                low, kept = middle, inside < rows[2]
-                below += int((rows[2] * rows[3])[~kept].sum())
+                low, kept = middle, inside < count
+                below += int((count * weight)[~kept].sum())
             if not kept.all():
-                rows = (rows[0][kept], rows[1][kept], rows[2][kept], rows[3][kept])
+                first, growth, count, weight = first[kept], growth[kept], count[kept], weight[kept]
 
     def _guesses(self, place: int) -> list[float]:
         """Values a little below and above that one, by a sample of the rows; the rows soon are few then."""
