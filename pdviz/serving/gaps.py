@@ -138,7 +138,9 @@ class Distribution:
         self._below = np.r_[0, np.cumsum(weights[kept][order])]
         self._total_s = float(values[kept] @ weights[kept])
         some = (rows[2] > 0) & (rows[3] > 0)
-        self._first, self._growth, self._count, self._weight = (x[some] for x in rows)
+        self._first, self._growth, self._count, self._weight = (
+            rows[0][some], rows[1][some], rows[2][some], rows[3][some]
+        )  # fmt: skip
         n, w = self._count, self._weight
         self.count = int(self._below[-1] + (n * w).sum())
         self._total_s += float((w * (n * self._first + self._growth * (n * (n - 1) / 2))).sum())
