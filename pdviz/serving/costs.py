@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
+from pdviz.costmodel.architecture import Architecture
 from pdviz.costmodel.bounds import BANDWIDTH
+from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.costmodel.passes import ModelCost
 from pdviz.costmodel.roofline import Machine
 from pdviz.costmodel.terms import Role, Slice, Slices, Tokens, total_bytes, total_flops
@@ -50,6 +52,15 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
 
     model: ModelCost
     machine: Machine
+
+    @property
+    def inputs(self) -> tuple[Architecture, str, str, str, Machine]:
+        """What it is made of, as it goes to another process."""
+        model = self.model
+        return model.architecture, model.weights_dtype, model.kv_dtype, model.fidelity.name, self.machine
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _costs, self.inputs
 
     @cached_property
     def s_per_flop(self) -> float:
@@ -150,3 +161,7 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
     def link_bytes(self, tokens: Tokens) -> Tokens:
         """KV bytes that travel for a prompt of ``tokens`` tokens (a number or an array)."""
         return self.model.kv_bytes(tokens)
+
+
+def _costs(architecture: Architecture, weights: str, kv: str, fidelity: str, machine: Machine) -> PassCosts:
+    return PassCosts(ModelCost(architecture, weights, kv, FIDELITIES[fidelity]), machine)
