@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 
 from pdviz.errors import InputError
@@ -11,11 +9,9 @@ from pdviz.evaluation import Result
 from pdviz.scene.server.course import Course, courses_of
 from pdviz.scene.server.stage import ServerScales
 from pdviz.scene.server.timeline import ServerTimeline
-from pdviz.serving.costs import PassCosts
 from pdviz.serving.measures import Targets
-from pdviz.serving.policies import Knobs
-from pdviz.serving.presets import one_long_prompt
-from pdviz.serving.server import Run, simulate
+from pdviz.serving.plan import serve
+from pdviz.serving.server import Run
 
 NOTHING = "No request of this workload fits the server's KV cache."
 
@@ -34,17 +30,6 @@ class Shown(msgspec.Struct, frozen=True):
         if not all(len(course) for course in courses):
             return None
         return cls(courses, ServerTimeline(courses), ServerScales.of(courses))
-
-
-def serve(result: Result, watch: Callable[[float], None] | None = None) -> tuple[Run, ...]:
-    """A run for each policy that is shown."""
-    s = result.scenario
-    policies = [s.policy] if s.against in ("none", s.policy) else [s.policy, s.against]
-    costs = PassCosts(result.model, result.machine)
-    return tuple(
-        simulate(one_long_prompt(), Knobs(policy=policy, token_budget=s.token_budget), costs, watch)
-        for policy in policies
-    )
 
 
 def targets_of(result: Result) -> Targets:

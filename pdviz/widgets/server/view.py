@@ -10,8 +10,9 @@ from pdviz.jobs import Job
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.server.half import HalfFigures, figures_of
 from pdviz.scene.server.layout import server_layout
-from pdviz.scene.server.runs import NOTHING, Shown, serve, targets_of
+from pdviz.scene.server.runs import NOTHING, Shown, targets_of
 from pdviz.scene.stage.timeline import STALL, Timeline
+from pdviz.serving.plan import serve
 from pdviz.widgets.kit.main_view import MainView
 from pdviz.widgets.kit.pointed import Explained
 from pdviz.widgets.kit.worker import Worker
