@@ -10,6 +10,8 @@ from costmodel_shapes import KNOWN, h100, ideal, llama_8b, textbook
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pdviz.costmodel.fidelities.textbook import Textbook
+from pdviz.costmodel.passes import ModelCost
 from pdviz.serving.costs import PassCosts
 from pdviz.serving.outcome import Outcome
 from pdviz.serving.policies import POLICIES, Knobs
@@ -19,7 +21,23 @@ from pdviz.serving.workload import from_rows
 LLAMA = PassCosts(textbook(llama_8b()), h100())
 FREEZE = [(0.05 * i, 512, 100) for i in range(8)] + [(0.29, 16384, 20)]
 TIGHT = [(0.02 * i, 700, 150) for i in range(8)] + [(0.05, 5000, 10)]
-EVERY = [*((f.__name__, make) for f in KNOWN for make in (textbook, ideal))]
+
+
+class Curved(Textbook):
+    """A cost model whose times are no straight lines in a context: the corner of its roofline is soft."""
+
+    name = "curved"
+    is_affine = False
+
+    def whole_s(self, times):
+        return sum(seconds**5 for _, seconds in times) ** 0.2
+
+
+def curved(architecture):
+    return ModelCost(architecture, "bf16", "bf16", Curved())
+
+
+EVERY = [*((f.__name__, make) for f in KNOWN for make in (textbook, ideal, curved))]
 
 
 @dataclass
