@@ -7,6 +7,7 @@ tokens of the pass in any way (experts), which is remembered for each count.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -118,22 +119,55 @@ class PassCosts(msgspec.Struct, frozen=True, dict=True):
         """Bytes of a pass over ``tokens`` tokens without what its sequences have cached."""
         return float(total_bytes(self.model.terms((Slice.prompt(tokens),))))
 
+    @cached_property
+    def _bends(self) -> list[int]:
+        """Contexts at which costs go on along another line, after the first."""
+        return [1, *(w for w in self.model.windows if w > 1)]
+
+    @cached_property
+    def _shares(self) -> list[Share]:
+        """What a sequence adds at each bend."""
+        found = []
+        for context, until in zip(self._bends, [*self._bends[1:], None], strict=True):
+            one, more = (Slice.decode(context),), (Slice.decode(context + 1),)
+            flops, kept = self._attention_flops(one), self._kept_bytes(one)
+            steps = self._attention_flops(more) - flops, self._kept_bytes(more) - kept
+            found.append(Share(flops, steps[0], kept, steps[1], until))
+        return found
+
     def share(self, context: int) -> Share:
         """What a sequence that decodes at ``context`` tokens, its new one included, adds."""
-        one, more = (Slice.decode(context),), (Slice.decode(context + 1),)
-        flops, kept = self._attention_flops(one), self._kept_bytes(one)
-        return Share(
-            flops,
-            self._attention_flops(more) - flops,
-            kept,
-            self._kept_bytes(more) - kept,
-            next((w for w in self.model.windows if w > context), None),
-        )
+        at = bisect_right(self._bends, context) - 1
+        flops, flops_step, kept, kept_step, until = self._shares[at]
+        ahead = context - self._bends[at]
+        return Share(flops + ahead * flops_step, flops_step, kept + ahead * kept_step, kept_step, until)
+
+    @cached_property
+    def _prompts(self) -> list[tuple[float, float, float, float, float]]:
+        """From each bend on: attention FLOPs of a prompt (three coefficients), KV bytes of a cached one."""
+        found = []
+        for start in self._bends:
+            three = [self._attention_flops((Slice.prompt(start + more),)) for more in (0, 1, 2)]
+            curve = (three[2] - 2 * three[1] + three[0]) / 2
+            kept, more = (self._kept_bytes((Slice.prompt(1, start + n),)) for n in (0, 1))
+            found.append((three[0], three[1] - three[0] - curve, curve, kept, more - kept))
+        return found
 
     def piece(self, new: int, past: int) -> tuple[float, float]:
-        """(attention FLOPs, KV bytes read) of ``new`` tokens of a prompt after ``past`` ones."""
-        slices = (Slice.prompt(new, past),)
-        return self._attention_flops(slices), self._kept_bytes(slices)
+        """(attention FLOPs, KV bytes read) of ``new`` tokens of a prompt after ``past`` ones.
+
+        Tokens see what stands before them however a prompt is cut.
+        """
+        at = bisect_right(self._bends, past + new) - 1
+        ahead = past + new - self._bends[at]
+        start, slope, curve, _, _ = self._prompts[at]
+        flops = start + ahead * (slope + ahead * curve)
+        if not past:
+            return flops, 0.0
+        at = bisect_right(self._bends, past) - 1
+        ahead = past - self._bends[at]
+        start, slope, curve, kept, more = self._prompts[at]
+        return flops - (start + ahead * (slope + ahead * curve)), kept + ahead * more
 
     def curved_s(
         self,
