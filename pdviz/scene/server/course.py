@@ -71,7 +71,7 @@ class Course:
         self.title = policy_title(run.knobs)
         prompts = run.workload.prompt_tokens[run.served]
         self.prompts, self.outputs, self.arrival_s = prompts, self.outcome.outputs, self.outcome.arrival_s
-        self.engines = tuple(Engine(e, machine, prompts, stall_s) for e in self.outcome.engines)
+        self.engines = tuple(Engine(e, machine, stall_s) for e in self.outcome.engines)
         self.main = max(self.engines, key=lambda e: e.passes)
 
     def __len__(self) -> int:
@@ -92,7 +92,7 @@ class Course:
         number = int(self.run.served[request])
         if self.run.workload.ids is not None:
             return self.run.workload.name(number)
-        return f"request {number + 1:,}"
+        return f"request {number + 1:,}" + (f" ({self.short_name(request)})" if self.is_long(request) else "")
 
     @property
     def first_token_s(self) -> Seconds:
@@ -133,7 +133,8 @@ class Course:
             late = np.flatnonzero((s.steps > 0) & (e.first_decode_s - came_s > self.stall_s))
             rows.append((s.request[late], came_s[late], e.first_decode_s[late], np.full(len(late), number)))
             if (s.ended >= 0).any():
-                done = e.by_request[s.done[e.by_request]]
+                order = np.argsort(s.request, kind="stable")
+                done = order[s.done[order]]
                 request = s.request[done]
                 again = np.flatnonzero(request[1:] == request[:-1])
                 before_s, after_s = e.tail_s[done[again]], e.came_s[done[again + 1]]
@@ -209,14 +210,11 @@ class Course:
         return total
 
     @cached_property
-    def most_kv(self) -> float:
-        """The most KV that is held at a start or an end of a record."""
-        best = 0.0
-        for number in self.decoding_engines:
-            e = self.engines[number]
-            if len(e.start_s):
-                best = max(best, float(self.kv_tokens(np.concatenate([e.start_s, e.end_s - 1e-12])).max()))
-        return best
+    def most_kv(self) -> int:
+        """The most tokens of KV that an engine holds, times the engines."""
+        return max((self.engines[number].most_kv for number in self.decoding_engines), default=0) * len(
+            self.decoding_engines
+        )
 
     # --- the moment
 

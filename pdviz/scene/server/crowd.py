@@ -66,7 +66,7 @@ def build_crowd(course: Course, space: Space, top: int) -> Crowd:
         ("bandwidth", counts.decoding),
         ("compute", counts.prefilling),
         ("link", counts.linking),
-        ("overhead_soft", counts.waiting),
+        ("overhead", counts.waiting),
     ):
         if not values.any():
             continue

@@ -12,7 +12,7 @@ from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.costmodel.roofline import Machine
 from pdviz.scene.server.columns import Peaks
 from pdviz.serving.gaps import Gaps
-from pdviz.serving.records import Numbers, Records, Seconds, ordinals
+from pdviz.serving.records import Numbers, Records, Seconds
 
 
 class Stalls(msgspec.Struct, frozen=True):
@@ -57,18 +57,15 @@ class Pass(msgspec.Struct, frozen=True):
 class Engine:
     """What is asked of one engine. ``stall_s``: a wait for a token that is longer is a stall."""
 
-    def __init__(self, records: Records, machine: Machine, prompts: Numbers, stall_s: float) -> None:
+    def __init__(self, records: Records, machine: Machine, stall_s: float) -> None:
         self.records, self.machine, self.stall_s = records, machine, stall_s
-        self._prompts = prompts
         self.start_s, self.end_s, self.counts = records.start_s, records.end_s, records.passes
         self.before = np.append(0, np.cumsum(self.counts))
         self.longest_s = np.maximum(records.first_s, records.first_s + records.step_s * (self.counts - 1))
         self.is_compute = records.compute_s >= records.memory_s
         pieces = np.append(0, np.cumsum(records.piece_new))[records.piece_start]
         self.prompt_tokens = np.diff(pieces)
-        gaps = Gaps.of(records)
-        self.decoders = np.zeros(len(records), np.int64)
-        self.decoders[gaps.record] = gaps.weight
+        self.decoders = np.where(records.steps > 0, records.decoders, 0)
         self.tokens = self.prompt_tokens + self.decoders
 
     @property
@@ -92,18 +89,18 @@ class Engine:
         """The record under way or the last before; the first where there is none before."""
         return max(int(np.searchsorted(self.start_s, time_s, "right")) - 1, 0)
 
-    def _elapsed_s(self, record: int, steps: int) -> float:
-        first_s, step_s = float(self.records.first_s[record]), float(self.records.step_s[record])
-        return steps * first_s + step_s * (steps * (steps - 1) / 2)
+    def _place(self, index: int) -> tuple[int, int]:
+        """The record of a pass, and how many of its passes come before."""
+        record = int(np.searchsorted(self.before, index, "right")) - 1
+        return record, index - int(self.before[record])
 
     def pass_start_s(self, index: int) -> float:
-        record = int(np.searchsorted(self.before, index, "right")) - 1
-        return float(self.start_s[record]) + self._elapsed_s(record, index - int(self.before[record]))
+        return self.records.boundary_s(*self._place(index))
 
     def pass_end_s(self, index: int) -> float:
-        record = int(np.searchsorted(self.before, index, "right")) - 1
-        end_s = float(self.start_s[record]) + self._elapsed_s(record, index + 1 - int(self.before[record]))
-        if index + 1 < self.before[record + 1] or record + 1 == len(self.start_s):
+        record, step = self._place(index)
+        end_s = self.records.boundary_s(record, step + 1)
+        if step + 1 < self.counts[record] or record + 1 == len(self.start_s):
             return end_s
         return min(end_s, float(self.start_s[record + 1]))
 
@@ -126,8 +123,7 @@ class Engine:
 
     def one_pass(self, index: int) -> Pass:
         """All there is to say of a pass."""
-        record = int(np.searchsorted(self.before, index, "right")) - 1
-        step = index - int(self.before[record])
+        record, step = self._place(index)
         r = self.records
         mixed = bool(r.carries_prompts[record])
         compute_s = float(r.compute_s[record]) + (0.0 if mixed else step * float(r.compute_step_s[record]))
@@ -171,6 +167,8 @@ class Engine:
 
     def utilisations(self, edges_s: Seconds) -> tuple[Seconds, Seconds]:
         """Mean shares of peak compute and of peak bandwidth between neighbouring moments."""
+        if not len(self.start_s):
+            return np.zeros(len(edges_s) - 1), np.zeros(len(edges_s) - 1)
         times, compute, memory = self._busy_s
         width = np.diff(edges_s)
         used = [np.diff(np.interp(edges_s, times, line)) / width for line in (compute, memory)]
@@ -178,22 +176,10 @@ class Engine:
 
     # --- stints, by request
 
-    @cached_property
-    def by_request(self) -> Numbers:
-        """Stints in order of their requests."""
-        return np.argsort(self.records.stints.request, kind="stable")
-
-    @cached_property
-    def _sorted_requests(self) -> Numbers:
-        return self.records.stints.request[self.by_request]
-
     def stints_of(self, requests: Numbers) -> Numbers:
         """The stints of some requests, those of one after those of the other."""
-        low = np.searchsorted(self._sorted_requests, requests, "left")
-        counts = np.searchsorted(self._sorted_requests, requests, "right") - low
-        offsets = np.arange(int(counts.sum())) - np.repeat(np.cumsum(counts) - counts, counts)
-        found: Numbers = self.by_request[np.repeat(low, counts) + offsets]
-        return found
+        found = [self.records.stints_of(request) for request in requests.tolist()]
+        return np.concatenate(found) if found else np.zeros(0, np.int64)
 
     @cached_property
     def came_s(self) -> Seconds:
@@ -267,41 +253,19 @@ class Engine:
 
     # --- KV
 
-    @cached_property
-    def _kv(self) -> tuple[Numbers, Numbers]:
-        """Tokens of KV held at the start of each record, and after it until the next."""
-        r, s = self.records, self.records.stints
-        held = self._prompts[s.request] + self._repeated()
-        leaves = np.where(s.ended >= 0, s.ended, s.last + 1)
-        some = (s.ended < 0) & (s.steps > 0)
-        leaves[some] = r.record_of((s.joined + s.steps)[some]) + 1
-        size = len(r) + 1
-        came = np.cumsum(np.bincount(s.first, held, size))
-        went = np.cumsum(np.bincount(np.minimum(leaves, size - 1), held + s.steps, size))
-        grown = self.decoded_before
-        at_start, after = (came - went + grown)[:-1], came[:-1] - went[1:] + grown[1:]
-        return np.rint(at_start).astype(np.int64), np.rint(after).astype(np.int64)
-
-    def _repeated(self) -> Numbers:
-        """Tokens that each stint has to compute again, its prompt apart."""
-        s = self.records.stints
-        found = np.zeros(len(s.request), np.int64)
-        if len(np.flatnonzero(ordinals(s.request))):
-            order = self.by_request
-            out = s.out[order]
-            total = np.cumsum(out) - out
-            first = np.searchsorted(self._sorted_requests, self._sorted_requests, "left")
-            found[order] = total - total[first]
-        return found
-
     def kv_tokens(self, times_s: Seconds) -> Seconds:
         """Tokens of KV held at moments."""
         if not len(self.start_s):
             return np.zeros(len(times_s))
-        held, after = self._kv
         record = np.searchsorted(self.start_s, times_s, "right") - 1
         at = np.maximum(record, 0)
         share = (times_s - self.start_s[at]) / np.maximum(self.end_s[at] - self.start_s[at], 1e-300)
         steps = np.floor(np.clip(share, 0.0, 1.0) * self.records.steps[at])
-        found = np.where(share < 1.0, held[at] + self.decoders[at] * steps, after[at])
-        return np.where(record < 0, 0.0, found)
+        held = self.records.held[at] + self.decoders[at] * steps
+        return np.where((record >= 0) & (share < 1.0), held, 0.0)  # who is idle holds nothing
+
+    @cached_property
+    def most_kv(self) -> int:
+        """The most tokens of KV that are held."""
+        grown = self.decoders * np.maximum(self.records.steps - 1, 0)
+        return int((self.records.held + grown).max(initial=0))

@@ -10,7 +10,7 @@ from pdviz.scene.marks.lettering import Lettering
 from pdviz.scene.marks.parts import MeasureText, Place, Text
 from pdviz.scene.server.course import SHORT, Course
 from pdviz.scene.server.engine import Pass
-from pdviz.scene.server.words import pass_words
+from pdviz.scene.server.words import brief_words, pass_words
 from pdviz.serving.measures import Summary, Targets, meets, summary
 from pdviz.units import count, duration, percent
 
@@ -100,7 +100,7 @@ def lay_out_half(
         texts.append(letters.line(inner.x, y, figure.title, "muted", 12))
         texts.append(letters.line(inner.x, y + 15 * s, figure.value, figure.role, size, True))
         places.append(Place(figure.key, Box(box.x, y, box.w, pitch)))
-    words = "idle" if now is None else f"now: {pass_words(now)}"
+    words = "now: idle" if now is None else f"now: {brief_words(now)}"
     texts.append(letters.line(inner.x, foot + 4 * s, letters.fitted(words, inner.w, 12), "muted", 12))
     machine = course.machine
     bars = []

@@ -100,7 +100,7 @@ class LevelTops(msgspec.Struct, frozen=True):
         machine = courses[0].machine
         share = max(machine.compute_efficiency, machine.bandwidth_efficiency)
         capacities = [course.kv_capacity for course in courses]
-        kv = max(course.most_kv for course in courses)
+        kv = float(max(course.most_kv for course in courses))
         known = [capacity for capacity in capacities if capacity is not None]
         if known and max(known) < 20 * kv:
             kv = float(max(known))
@@ -116,7 +116,7 @@ def level_tracks(course: Course, tops: LevelTops) -> tuple[LevelTrack, ...]:
     """The small lanes of one run."""
 
     def used(edges_s: Seconds) -> list[tuple[str, Seconds, bool]]:
-        shares = [e.utilisations(edges_s) for e in course.engines if e.passes]
+        shares = [e.utilisations(edges_s) for e in course.engines]
         compute, bandwidth = (np.mean([one[n] for one in shares], axis=0) for n in (0, 1))
         return [("bandwidth", bandwidth, True), ("compute", compute, False)]
 

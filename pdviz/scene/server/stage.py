@@ -24,6 +24,10 @@ class Head(Row, frozen=True):
     stall_words: str
     has_legend: bool
 
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        return (self.title,)
+
 
 class HeadTrack(msgspec.Struct, frozen=True):
     title: str

@@ -8,6 +8,7 @@ from pdviz.scene.marks.parts import Hover
 from pdviz.scene.server.course import Course
 from pdviz.scene.server.engine import Engine
 from pdviz.scene.server.words import cause_rows, pass_words, request_words
+from pdviz.serving import why
 from pdviz.serving.outcome import PARTS
 from pdviz.units import count, duration
 
@@ -66,12 +67,22 @@ def _doing(course: Course, request: int, time_s: float) -> tuple[list[tuple[str,
         ready_s = float(course.run.ready_s[request])
         words = "its KV is on the link" if time_s < ready_s else "waits for a seat and KV to decode"
         return [("now", words)], ""
-    counts = course.counts(np.array([time_s]))
-    rows = [("now", f"waits, {count(int(counts.waiting[0]))} in the queue")]
-    now = course.pass_now(course.main, time_s)
-    if now is not None:
-        rows.append(("meanwhile", pass_words(now)))
-    return rows, ""
+    return _waiting(course, request, time_s), ""
+
+
+def _waiting(course: Course, request: int, time_s: float) -> list[tuple[str, str]]:
+    """What a stream that is in no pass waits for, and what is done meanwhile."""
+    for number, engine in enumerate(course.engines):
+        if engine.records.decodes_only or not len(engine.records.stints_of(request)):
+            continue
+        one = why.pass_at(course.outcome, number, time_s)
+        if one is None:
+            continue
+        wait = why.waiting(course.outcome, one).get(request)
+        words = "waits" if wait is None else f"waits for {wait.value}"
+        now = course.pass_now(engine, time_s)
+        return [("now", words), *([("meanwhile", pass_words(now))] if now is not None else [])]
+    return [("now", "waits")]
 
 
 def _own_stall(course: Course, request: int, time_s: float) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from pdviz.scene.marks.axis import TimeAxis, Window, ticks
 from pdviz.scene.marks.geometry import Box
-from pdviz.scene.marks.parts import Hover
+from pdviz.scene.marks.parts import Hover, Text
 from pdviz.scene.server.course import Course
 from pdviz.scene.server.crowd import Crowd, build_crowd, most_streams
 from pdviz.scene.server.lanes import Lanes, build_lanes
@@ -89,6 +89,10 @@ class Streams(Row, frozen=True):
     @property
     def plot(self) -> Box:
         return self.box
+
+    @property
+    def texts(self) -> tuple[Text, ...]:
+        return tuple(stall.label for stall in self.content.stalls if stall.label is not None)
 
 
 class StreamsTrack(msgspec.Struct, frozen=True):

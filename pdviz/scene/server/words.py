@@ -45,6 +45,13 @@ def pass_words(one: Pass) -> str:
     return " and ".join(parts) or "nothing"
 
 
+def brief_words(one: Pass) -> str:
+    """What a pass carries, for a narrow place."""
+    if one.prompt_tokens and one.decoders:
+        return f"{count(one.prompt_tokens)} prompt + {count(one.decoders)} decode"
+    return pass_words(one)
+
+
 def stalled_at(course: Course, time_s: float) -> tuple[int, float]:
     """How many streams stall at a moment, and the longest of their stalls."""
     streams, longest_s = 0, 0.0

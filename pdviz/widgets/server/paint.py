@@ -26,6 +26,9 @@ from pdviz.widgets.kit.paint import (
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.stage.paint import Now, draw_veil, paint_row, paint_row_now
 
+WAITING = 0.4
+"""Opacity of what waits."""
+
 
 @paint_row.register
 def _paint_head(row: Head, p: QPainter, theme: Theme, scale: float) -> None:
@@ -60,7 +63,7 @@ def _paint_mark(p: QPainter, mark: str, box: Box, theme: Theme, s: float) -> Non
     if mark == "stall":
         draw_round_box(p, Box(box.x, middle - 5 * s, 16 * s, 10 * s), theme.compute_soft, 2 * s)
     elif mark == "wait":
-        draw_round_box(p, Box(box.x, middle - 2 * s, 16 * s, 4 * s), theme.overhead_soft, 2 * s)
+        draw_round_box(p, Box(box.x, middle - 2 * s, 16 * s, 4 * s), theme.overhead, 2 * s, WAITING)
     elif mark == "token":
         lines = [
             QLineF(box.right - k * s, middle - 5 * s, box.right - k * s, middle + 5 * s) for k in (2, 6, 10)
@@ -125,9 +128,6 @@ def _paint_lanes(p: QPainter, box: Box, lanes: Lanes, theme: Theme, scale: float
         _paint_waits(p, lane, theme, scale)
     for stall in lanes.stalls:
         p.fillRect(rect(stall.box), colour(theme.bound_soft(stall.bound)))
-    for stall in lanes.stalls:
-        if stall.label is not None:
-            draw_scene_text(p, stall.label, theme)
     radius = min(4 * scale, max(0.3 * pitch, 1.0))
     dots = [QPointF(lane.first_x, lane.box.y + pitch / 2) for lane in lanes.lanes if lane.first_x is not None]
     _paint_dots(p, dots, radius, theme)
@@ -139,13 +139,13 @@ def _paint_lanes(p: QPainter, box: Box, lanes: Lanes, theme: Theme, scale: float
 def _paint_waits(p: QPainter, lane: StreamLane, theme: Theme, scale: float) -> None:
     high = min(5 * scale, max(0.4 * lane.box.h, 1.0))
     y = lane.box.y + (lane.box.h - high) / 2
-    for spans, code in (
-        (lane.waits, theme.overhead_soft),
-        (lane.links, theme.link),
-        (lane.prefills, theme.compute),
+    for spans, ink in (
+        (lane.waits, colour(theme.overhead, WAITING)),
+        (lane.links, colour(theme.link)),
+        (lane.prefills, colour(theme.compute)),
     ):
         for x0, x1 in spans:
-            p.fillRect(QRectF(x0, y, max(x1 - x0, 1.0), high), colour(code))
+            p.fillRect(QRectF(x0, y, max(x1 - x0, 1.0), high), ink)
 
 
 def _paint_dots(p: QPainter, dots: list[QPointF], radius: float, theme: Theme) -> None:
@@ -179,15 +179,11 @@ def _polygon(points: Points) -> list[QPointF]:
 def _paint_crowd(p: QPainter, box: Box, crowd: Crowd, theme: Theme, scale: float) -> None:
     p.setPen(NO_PEN)
     for layer in crowd.layers:
-        p.setBrush(colour(getattr(theme, layer.role)))
+        p.setBrush(colour(getattr(theme, layer.role), WAITING if layer.role == "overhead" else 1.0))
         p.drawPolygon(QPolygonF([*_polygon(layer.above), *reversed(_polygon(layer.below))]))
     for stall in crowd.stalls:
         p.fillRect(rect(stall.box), colour(theme.bound_soft(stall.bound)))
     draw_lines(p, [QLineF(box.x, box.bottom + 0.5, box.right, box.bottom + 0.5)], theme.line, 1.0)
-    for stall in crowd.stalls:
-        if stall.label is not None:
-            draw_round_box(p, stall.label.box.inset(-4 * scale, 0), theme.compute_soft, 3 * scale)
-            draw_scene_text(p, stall.label, theme)
     for name in crowd.names:
         draw_scene_text(p, name, theme)
 
@@ -220,7 +216,12 @@ def _veil_passes(row: PassLane, p: QPainter, now: Now, theme: Theme) -> None:
 
 @paint_row_now.register
 def _veil_streams(row: Streams, p: QPainter, now: Now, theme: Theme) -> None:
+    """Dims what is still to come, then tells how long streams stall, on top."""
     draw_veil(p, row.box, now.x, theme)
+    for label in row.texts:
+        if isinstance(row.content, Crowd):
+            draw_round_box(p, label.box.inset(-4, 0), theme.compute_soft, 3)
+        draw_scene_text(p, label, theme)
 
 
 @paint_row_now.register
