@@ -48,7 +48,7 @@ def stage_of(
     shown: Shown, window: Window | None = None, width: float = 1200, height: float = 760,
     scrolled_to: int | None = None,
 ) -> Stage:  # fmt: skip
-    tracks = server_tracks(shown.courses, shown.scales, scrolled_to)
+    tracks = server_tracks(shown.courses, shown.scales, height, scrolled_to)
     line = shown.timeline
     return build_stage(tracks, window or line.first_view(), line.duration_s, width, height, 1.0, measure)
 

@@ -7,6 +7,7 @@ import itertools
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scene_world import result_of, scenarios, shares
+from server_world import shown_runs
 from toy_run import ToyRun
 
 from pdviz.scenario import Scenario
@@ -44,7 +45,8 @@ def toys(draw: st.DrawFn) -> ToyRun:
 
 def timelines() -> st.SearchStrategy[Timeline]:
     requests = scenarios().map(lambda scenario: RequestTimeline(result_of(scenario).request))
-    return st.one_of(toys(), requests)
+    servers = shown_runs().map(lambda shown: shown.timeline)
+    return st.one_of(toys(), requests, servers)
 
 
 # --- the contract --------------------------------------------------------------------------------

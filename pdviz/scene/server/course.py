@@ -14,6 +14,7 @@ from pdviz.serving.outcome import Outcome
 from pdviz.serving.policies import CHUNKED, CONTINUOUS, DISAGGREGATED, INTERLEAVED, STATIC, Knobs
 from pdviz.serving.records import Numbers, Seconds
 from pdviz.serving.server import Run
+from pdviz.units import plural
 
 SHORT = {
     STATIC: "Static",
@@ -33,7 +34,8 @@ def policy_title(knobs: Knobs) -> str:
     elif knobs.policy == INTERLEAVED:
         title = f"Interleaved, {knobs.prefill_steps:,} prefill to {knobs.decode_steps:,} decode"
     elif knobs.policy == DISAGGREGATED:
-        return f"Disaggregated, {knobs.prefill_engines:,} prefill to {knobs.decode_engines:,} decode engines"
+        prefill = plural(knobs.prefill_engines, "prefill engine")
+        return f"Disaggregated, {prefill}, {plural(knobs.decode_engines, 'decode engine')}"
     else:
         title = "Whole prompts first"
     return title if knobs.replicas == 1 else f"{title}, {knobs.replicas:,} servers"

@@ -92,7 +92,7 @@ def lay_out_half(
     top = inner.y + 24 * s
     foot = inner.bottom - METERS * s
     rows = min(len(figures.figures), max(int((foot - top) / (ROW * s)), 1))
-    pitch = min((foot - top) / rows, 1.35 * ROW * s)
+    pitch = min((foot - top) / rows, 1.8 * ROW * s)
     for number, figure in enumerate(figures.figures[:rows]):
         y, size = top + number * pitch, 21.0 if number == 0 else 16.0
         while size > 11 and letters.width(figure.value, size, True) > inner.w:

@@ -72,11 +72,16 @@ def build_lanes(
     return Lanes(builder.lanes(), builder.silences(), builder.stalls(), builder.names(), grid)
 
 
+def lane_inset(pitch: float, scale: float) -> float:
+    """What stays free above and below the marks of a lane."""
+    return min(0.22 * pitch, 9 * scale)
+
+
 class _Builder:
     def __init__(self, course: Course, requests: Numbers, space: Space, pitch: float) -> None:
         self.course, self.requests, self.space, self.pitch = course, requests, space, pitch
         self.axis: TimeAxis = space.axis
-        self.inset = min(0.22 * pitch, 5 * space.scale)
+        self.inset = lane_inset(pitch, space.scale)
         count = len(requests)
         self.stints = [(e, e.stints_of(requests)) for e in course.engines]
         self.engine_of = np.full(count, -1)

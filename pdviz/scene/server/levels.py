@@ -16,6 +16,7 @@ from pdviz.serving.records import Seconds
 from pdviz.units import count, duration, percent, plural
 
 SAMPLE_PX = 2.0
+LEVEL_HEIGHTS, LEVEL_GAP = (22.0, 15.0, 15.0, 15.0), 5.0
 
 Points = tuple[tuple[float, float], ...]
 
@@ -46,11 +47,12 @@ class LevelTrack(msgspec.Struct, frozen=True):
     top_words: str
     lines: Callable[[Seconds], list[tuple[str, Seconds, bool]]]
     about: Callable[[float], Hover]
-    height: float = 15.0
+    height: float
+    is_alone: bool = False
 
     @property
     def wish(self) -> Wish:
-        return Wish(self.height, gap=5.0)
+        return Wish(self.height, share=0.055 if self.is_alone else 0.0, gap=LEVEL_GAP)
 
     def build(self, space: Space) -> Level:
         box, axis, s = space.box, space.axis, space.scale
@@ -112,7 +114,7 @@ class LevelTops(msgspec.Struct, frozen=True):
         )
 
 
-def level_tracks(course: Course, tops: LevelTops) -> tuple[LevelTrack, ...]:
+def level_tracks(course: Course, tops: LevelTops, is_alone: bool) -> tuple[LevelTrack, ...]:
     """The small lanes of one run."""
 
     def used(edges_s: Seconds) -> list[tuple[str, Seconds, bool]]:
@@ -132,12 +134,20 @@ def level_tracks(course: Course, tops: LevelTops) -> tuple[LevelTrack, ...]:
     def about(time_s: float) -> Hover:
         return levels_hover(course, time_s)
 
-    return (
-        LevelTrack("used", tops.share, percent(tops.share).replace(".0", ""), used, about, 22.0),
-        LevelTrack("batch", tops.batch, count(tops.batch), batch, about),
-        LevelTrack("KV", tops.kv, kilo(tops.kv), kv, about),
-        LevelTrack("queue", tops.queue, count(tops.queue), queue, about),
+    rows = (
+        ("used", tops.share, percent(tops.share).replace(".0", ""), used),
+        ("queue", tops.queue, count(tops.queue), queue),
+        ("batch", tops.batch, count(tops.batch), batch),
+        ("KV", tops.kv, kilo(tops.kv), kv),
     )
+    return tuple(
+        LevelTrack(*row, about, height, is_alone) for row, height in zip(rows, LEVEL_HEIGHTS, strict=True)
+    )
+
+
+def levels_height(levels: int) -> float:
+    """Design pixels of so many of them."""
+    return sum(LEVEL_HEIGHTS[:levels]) + LEVEL_GAP * levels
 
 
 def kilo(tokens: float) -> str:

@@ -52,10 +52,12 @@ class PassLaneTrack(msgspec.Struct, frozen=True):
 
     course: Course
     top_tokens: float
+    is_alone: bool = False
 
     @property
     def wish(self) -> Wish:
-        return Wish(40.0 + 14.0 * (min(len(self.course.engines), MOST_ENGINES) - 1), gap=4.0)
+        high = 40.0 + 14.0 * (min(len(self.course.engines), MOST_ENGINES) - 1)
+        return Wish(high, share=0.16 if self.is_alone else 0.0, gap=4.0)
 
     def build(self, space: Space) -> PassLane:
         engines = self.course.engines[:MOST_ENGINES]

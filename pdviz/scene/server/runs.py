@@ -6,6 +6,7 @@ import msgspec
 
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
+from pdviz.fields import FIELDS
 from pdviz.scene.server.course import Course, courses_of
 from pdviz.scene.server.stage import ServerScales
 from pdviz.scene.server.timeline import ServerTimeline
@@ -35,6 +36,16 @@ class Shown(msgspec.Struct, frozen=True):
 def targets_of(result: Result) -> Targets:
     """What a user of the server accepts."""
     return Targets(result.scenario.ttft_target_s, result.scenario.itl_target_s)
+
+
+def same_runs(one: Result, other: Result) -> bool:
+    """Whether nothing is different that matters to a server: of the single request nothing does."""
+    if one.model is not other.model or one.machine != other.machine:
+        return False
+    if one.memory.room_bytes != other.memory.room_bytes:
+        return False
+    fields = [field.name for field in FIELDS if field.group == "server"]
+    return all(getattr(one.scenario, name) == getattr(other.scenario, name) for name in fields)
 
 
 _last: list[tuple[Result, Shown | None]] = []

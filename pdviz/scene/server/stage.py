@@ -8,7 +8,7 @@ import msgspec
 
 from pdviz.scene.marks.parts import Hover, Text
 from pdviz.scene.server.course import Course
-from pdviz.scene.server.levels import LevelTops, level_tracks
+from pdviz.scene.server.levels import LEVEL_HEIGHTS, LevelTops, level_tracks, levels_height
 from pdviz.scene.server.passes import PassLaneTrack, overview_blocks
 from pdviz.scene.server.streams import Roster, StreamsTrack
 from pdviz.scene.stage.overview import OverviewTrack
@@ -62,10 +62,21 @@ class ServerScales(msgspec.Struct, frozen=True):
         return cls(Roster(courses), LevelTops.of(courses), max(tokens, default=2.0))
 
 
+AROUND, HALF, STREAMS = 125.0, 80.0, 96.0
+"""Design pixels of what is on a stage once, of a run without its streams and levels, and for its streams."""
+
+
+def levels_in(height: float, runs: int) -> int:
+    """How many small lanes there is room for beside the streams, in so many design pixels."""
+    room = (height - AROUND) / runs - HALF - STREAMS
+    return max((n for n in range(len(LEVEL_HEIGHTS) + 1) if levels_height(n) <= room), default=0)
+
+
 def server_tracks(
-    courses: tuple[Course, ...], scales: ServerScales, scrolled_to: int | None = None
+    courses: tuple[Course, ...], scales: ServerScales, height: float, scrolled_to: int | None = None
 ) -> tuple[Track, ...]:
-    """From the top: the whole, then each run, and the axis."""
+    """From the top: the whole, each run, the axis; as many levels as ``height`` design pixels hold."""
+    levels, is_alone = levels_in(height, len(courses)), len(courses) == 1
     whole_s = max(course.duration_s for course in courses)
     engine = courses[0].main
 
@@ -74,8 +85,8 @@ def server_tracks(
     for number, course in enumerate(courses):
         tracks += [
             HeadTrack(course.title, course.stall_s, number == 0),
-            PassLaneTrack(course, scales.top_tokens),
+            PassLaneTrack(course, scales.top_tokens, is_alone),
             StreamsTrack(course, scales.roster, scrolled_to),
-            *level_tracks(course, scales.tops),
+            *level_tracks(course, scales.tops, is_alone)[:levels],
         ]
     return (*tracks, TickTrack())

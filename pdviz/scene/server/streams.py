@@ -19,7 +19,7 @@ from pdviz.scene.stage.ticks import APART_PX
 from pdviz.serving.records import Numbers, Seconds
 from pdviz.units import count, duration
 
-LEAST_LANE, READ_LANE, MOST_LANE = 4.0, 15.0, 27.0
+LEAST_LANE, READ_LANE, MOST_LANE = 4.0, 15.0, 48.0
 """Design pixels of a lane: the thinnest, one that is read while lanes scroll, the highest."""
 
 

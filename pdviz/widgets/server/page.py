@@ -40,7 +40,7 @@ def paint_server_page(
 
 def _paint_stage(p: QPainter, box: Box, shown: Shown, time_s: float, theme: Theme, s: float) -> None:
     line = shown.timeline
-    tracks = server_tracks(shown.courses, shown.scales)
+    tracks = server_tracks(shown.courses, shown.scales, box.h / s)
     stage = build_stage(tracks, line.first_view(), line.duration_s, box.w, box.h, s, text_width)
     p.translate(box.x, box.y)
     paint_stage(p, stage, Box(0, 0, box.w, box.h), theme, s)

@@ -8,7 +8,7 @@ from PySide6.QtGui import QBrush, QPainter, QPen, QPolygonF
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.server.crowd import Crowd
-from pdviz.scene.server.lanes import Lanes, StreamLane, token_ink
+from pdviz.scene.server.lanes import Lanes, StreamLane, lane_inset, token_ink
 from pdviz.scene.server.levels import Level, Points
 from pdviz.scene.server.passes import PassLane
 from pdviz.scene.server.stage import Head
@@ -42,11 +42,11 @@ def _paint_legend(p: QPainter, row: Head, theme: Theme, scale: float) -> None:
     box, size, x = row.box, 12 * scale, row.box.right
     entries = (
         (row.stall_words, "stall"),
-        ("waiting", "wait"),
-        ("one token", "token"),
-        ("first token", "first"),
-        ("bandwidth-bound", "bandwidth"),
         ("compute-bound", "compute"),
+        ("bandwidth-bound", "bandwidth"),
+        ("first token", "first"),
+        ("one token", "token"),
+        ("waiting", "wait"),
     )
     for words, mark in entries:
         width = text_width(words, size)
@@ -109,7 +109,7 @@ def _paint_lanes(p: QPainter, box: Box, lanes: Lanes, theme: Theme, scale: float
     if not lanes.lanes:
         return
     pitch = lanes.lanes[0].box.h
-    inset = min(0.22 * pitch, 5 * scale)
+    inset = lane_inset(pitch, scale)
     bar = colour(theme.bandwidth)
     for lane in lanes.lanes:
         for x0, x1 in lane.decodes:
@@ -220,7 +220,7 @@ def _veil_streams(row: Streams, p: QPainter, now: Now, theme: Theme) -> None:
     draw_veil(p, row.box, now.x, theme)
     for label in row.texts:
         if isinstance(row.content, Crowd):
-            draw_round_box(p, label.box.inset(-4, 0), theme.compute_soft, 3)
+            draw_round_box(p, label.box.inset(-0.35 * label.size, 0), theme.compute_soft, 0.3 * label.size)
         draw_scene_text(p, label, theme)
 
 

@@ -22,7 +22,7 @@ class ServerStage(StageView):
     def __init__(self, shown: Shown, parent: QWidget | None = None) -> None:
         self._shown = shown
         self.scrolled_to: int | None = None
-        super().__init__(shown.timeline, server_tracks(shown.courses, shown.scales), parent)
+        super().__init__(shown.timeline, server_tracks(shown.courses, shown.scales, 0.0), parent)
         self.setAccessibleName("A server's passes and streams over time")
 
     def show_runs(self, shown: Shown, *, fresh: bool = False) -> None:
@@ -34,8 +34,15 @@ class ServerStage(StageView):
         self._show_tracks(fresh=fresh)
 
     def _show_tracks(self, *, fresh: bool = False) -> None:
-        tracks = server_tracks(self._shown.courses, self._shown.scales, self.scrolled_to)
+        shown = self._shown
+        tracks = server_tracks(shown.courses, shown.scales, self.height() / self.scale, self.scrolled_to)
         self.set_timeline(self._shown.timeline, tracks, fresh=fresh)
+
+    def forget(self) -> None:
+        """Another size has room for other rows."""
+        height = self.height() / self.scale
+        self._tracks = server_tracks(self._shown.courses, self._shown.scales, height, self.scrolled_to)
+        super().forget()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Over the streams the wheel goes down their lanes, where not all of them are to be read."""

@@ -10,7 +10,7 @@ from pdviz.jobs import Job
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.server.half import HalfFigures, figures_of
 from pdviz.scene.server.layout import server_layout
-from pdviz.scene.server.runs import NOTHING, Shown, targets_of
+from pdviz.scene.server.runs import NOTHING, Shown, same_runs, targets_of
 from pdviz.scene.stage.timeline import STALL, Timeline
 from pdviz.serving.plan import serve
 from pdviz.widgets.kit.main_view import MainView
@@ -64,7 +64,7 @@ class ServerView(MainView):
     def show_result(self, result: Result, changed: frozenset[str], fresh: bool = False) -> None:
         """Runs follow by ``retimed``; until then what was shown before stays."""
         self._result, self._fresh = result, self._fresh or fresh
-        if result is not self._asked:
+        if self._asked is None or not same_runs(result, self._asked):
             self._asked = result
             self._worker.submit(lambda job: make_ready(result, job))
 
