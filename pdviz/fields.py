@@ -6,100 +6,30 @@ exists once. Text forms (command line, share line, JSON) use the short ``key`` o
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import Any
-
-import msgspec
-
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES
-from pdviz.errors import InputError
-from pdviz.names import shown
-from pdviz.units import parse_amount, parse_count, parse_fraction
+from pdviz.field import ACCELERATORS_LIMIT, OTHERS_LIMIT, Field
 
 POLICIES = ("static", "continuous", "chunked", "interleaved", "disaggregated")
 """How a server may form its passes."""
-TOKENS_LIMIT = 2**24
-OTHERS_LIMIT = 65_535
-ACCELERATORS_LIMIT = 4_096
-
-
-class Field(msgspec.Struct, frozen=True):
-    """One field of the scenario as users meet it.
-
-    ``name`` is the attribute, ``key`` its name in text, ``kind`` one of "name", "choice", "count",
-    "fraction", "amount" (of ``unit``, from ``low`` on). ``optional`` ones may be absent (None), which is
-    written ``absent``.
-
-    The window lays itself out from the rest. ``group`` is where the field is edited: "panel",
-    "assumptions" or "server" (what comes to a server of many requests, its policies and knobs).
-    ``control`` is how: "picker", "times" (a narrow count), "slider" (with its value to type), "entry"
-    (part of the row above), "chips" or "share". ``beside``: in the row of the field before. A slider goes
-    to ``slider_high``, or where ``reach`` says ("context": the model's, "prompt": inside it).
-    """
-
-    name: str
-    key: str
-    label: str
-    help: str
-    kind: str
-    low: int = 1
-    high: int = TOKENS_LIMIT
-    choices: Collection[str] = ()
-    unit: str = ""
-    optional: bool = False
-    absent: str = "same"
-    group: str = "panel"
-    control: str = "picker"
-    beside: bool = False
-    slider_high: int = 0
-    reach: str = ""
-
-    def parse(self, value: object) -> Any:
-        """``value`` as the field's type. Raises InputError that names the field."""
-        text = value if isinstance(value, (str, int, float)) and not isinstance(value, bool) else None
-        if value is None and self.optional:
-            return None
-        if text is None:
-            raise InputError(f"{self.key} must be {self.expectation}, got {shown(value)}")
-        if self.kind == "count":
-            if self.optional:
-                if str(text).strip().lower() == self.absent:
-                    return None
-                as_this = " as this request" if self.absent == "same" else ""
-                name = f'{self.key} must be "{self.absent}"{as_this}, or it'
-                return parse_count(str(text), name, self.low, self.high)
-            return parse_count(str(text), self.key, self.low, self.high)
-        if self.kind == "amount":
-            return parse_amount(text, self.key, self.unit, self.low)
-        if self.kind == "fraction":
-            return parse_fraction(text, self.key)
-        if self.kind == "choice":
-            choice = str(text).strip().lower()
-            if choice not in self.choices:
-                raise InputError(f"{self.key} must be one of {', '.join(self.choices)}, got {shown(text)}")
-            return choice
-        if not str(text).strip():
-            raise InputError(f"{self.key} must be a name, got nothing")
-        if not str(text).isprintable():
-            raise InputError(f"{self.key} must be a name in printable characters, got {shown(text)}")
-        return str(text).strip()
-
-    @property
-    def expectation(self) -> str:
-        """What the field takes, in words."""
-        if self.kind == "count":
-            return f"a whole number from {self.low:,} to {self.high:,}"
-        if self.kind == "fraction":
-            return "a number above 0 and up to 1"
-        if self.kind == "amount":
-            return f"a number of {self.unit}, at least {self.low}"
-        return f"one of {', '.join(self.choices)}" if self.choices else "a name"
-
 
 FIELDS: tuple[Field, ...] = (
-    Field("model", "model", "Model", "The language model: a name, or a config.json or GGUF file.", "name"),
-    Field("accelerator", "gpu", "Accelerator", "The accelerator it runs on: a name, or a TOML file.", "name"),
+    Field(
+        "model",
+        "model",
+        "Model",
+        "The language model: a name, or a config.json or GGUF file.",
+        "name",
+        group="model",
+    ),
+    Field(
+        "accelerator",
+        "gpu",
+        "Accelerator",
+        "The accelerator it runs on: a name, or a TOML file.",
+        "name",
+        group="model",
+    ),
     Field(
         "accelerators",
         "tp",
@@ -110,6 +40,7 @@ FIELDS: tuple[Field, ...] = (
         high=ACCELERATORS_LIMIT,
         control="times",
         beside=True,
+        group="model",
     ),
     Field(
         "weights_dtype",
@@ -118,6 +49,7 @@ FIELDS: tuple[Field, ...] = (
         "The format in which the weights are stored and read.",
         "choice",
         choices=WEIGHT_DTYPES,
+        group="model",
     ),
     Field(
         "kv_dtype",
@@ -127,6 +59,7 @@ FIELDS: tuple[Field, ...] = (
         "choice",
         choices=KV_DTYPES,
         beside=True,
+        group="model",
     ),
     Field(
         "prompt_tokens",
@@ -217,6 +150,7 @@ FIELDS: tuple[Field, ...] = (
         "of 512 tokens, 128 to write), or a preset or file and requests, separated by spaces.",
         "name",
         group="server",
+        control="entry",
     ),
     Field(
         "policy",
@@ -235,6 +169,7 @@ FIELDS: tuple[Field, ...] = (
         "choice",
         choices=("none", *POLICIES),
         group="server",
+        beside=True,
     ),
     Field(
         "token_budget",
@@ -246,6 +181,7 @@ FIELDS: tuple[Field, ...] = (
         group="server",
         control="slider",
         slider_high=8_192,
+        policies=("chunked", "interleaved"),
     ),
     Field(
         "max_batched_tokens",
@@ -257,6 +193,7 @@ FIELDS: tuple[Field, ...] = (
         group="server",
         control="slider",
         slider_high=65_536,
+        policies=("continuous", "disaggregated"),
     ),
     Field(
         "max_seqs",
@@ -291,6 +228,7 @@ FIELDS: tuple[Field, ...] = (
         high=10_000,
         group="server",
         control="entry",
+        policies=("interleaved",),
     ),
     Field(
         "decode_steps",
@@ -301,6 +239,7 @@ FIELDS: tuple[Field, ...] = (
         high=10_000,
         group="server",
         control="entry",
+        policies=("interleaved",),
     ),
     Field(
         "replicas",
@@ -311,6 +250,7 @@ FIELDS: tuple[Field, ...] = (
         high=1_024,
         group="server",
         control="entry",
+        policies=("static", "continuous", "chunked", "interleaved"),
     ),
     Field(
         "prefill_engines",
@@ -321,6 +261,7 @@ FIELDS: tuple[Field, ...] = (
         high=1_024,
         group="server",
         control="entry",
+        policies=("disaggregated",),
     ),
     Field(
         "decode_engines",
@@ -331,6 +272,7 @@ FIELDS: tuple[Field, ...] = (
         high=1_024,
         group="server",
         control="entry",
+        policies=("disaggregated",),
     ),
     Field(
         "link_bytes_per_s",
@@ -341,6 +283,7 @@ FIELDS: tuple[Field, ...] = (
         unit="bytes per second",
         group="server",
         control="entry",
+        policies=("disaggregated",),
     ),
     Field(
         "link_latency_s",
@@ -352,6 +295,7 @@ FIELDS: tuple[Field, ...] = (
         unit="seconds",
         group="server",
         control="entry",
+        policies=("disaggregated",),
     ),
     Field(
         "ttft_target_s",

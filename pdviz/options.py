@@ -16,7 +16,8 @@ from typing import Any, NoReturn
 
 from pdviz.errors import InputError
 from pdviz.export import LARGEST_SIDE_PX, SUFFIXES
-from pdviz.fields import FIELDS, Field
+from pdviz.field import Field
+from pdviz.fields import FIELDS
 from pdviz.names import shown
 from pdviz.scenario import LINE, Scenario, edit, line_keys, parse_keys
 from pdviz.units import count, significant

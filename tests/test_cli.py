@@ -25,7 +25,8 @@ from pdviz import cli
 from pdviz.catalogue import Catalogue, default_catalogue
 from pdviz.errors import InputError
 from pdviz.explain import KEYS
-from pdviz.fields import FIELDS, Field
+from pdviz.field import Field
+from pdviz.fields import FIELDS
 from pdviz.scenario import Scenario, to_line
 
 ROOT = Path(pdviz.__file__).parent.parent
@@ -453,7 +454,7 @@ def test_that_the_ends_of_a_request_can_be_drawn(drawn: list[dict[str, Any]]) ->
         ("--size", "16384x16384", "--scale", "8"),
         ("--size", "1x1", "--scale", "0.1"),
         *(("--theme", text) for text in ("blue", "", "system")),
-        *(("--view", text) for text in ("nothing", "", "requests", "server")),
+        *(("--view", text) for text in ("nothing", "", "requests", "servers")),
         *(("--out", text) for text in ("", "a", "a.gif", ".png", "a.png.txt", "no/a.png", ".", "folder.png")),
         *(("--out", text) for text in ("file.txt/a.png", "\0.png", "a\0.png", "folder.png/")),
         ("word",),

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from pdviz.costmodel.dtypes import KV_DTYPES, WEIGHT_DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.errors import InputError
-from pdviz.fields import ACCELERATORS_LIMIT, BY_KEY, BY_NAME, FIELDS, OTHERS_LIMIT, POLICIES, TOKENS_LIMIT
+from pdviz.field import ACCELERATORS_LIMIT, OTHERS_LIMIT, TOKENS_LIMIT
+from pdviz.fields import BY_KEY, BY_NAME, FIELDS, POLICIES
 from pdviz.scenario import (
     PRESETS,
     Scenario,

@@ -61,6 +61,13 @@ class Asked(msgspec.Struct, frozen=True):
         return Asked(self.base, (*self.placed, one))
 
 
+def with_long_prompt(result: Result, time_s: float) -> str:
+    """The scenario's workload with a long prompt at ``time_s``, no longer than the model takes."""
+    limit = result.architecture.max_context_tokens or LONG_PROMPT + LONG_OUTPUT
+    prompt = max(min(LONG_PROMPT, limit - LONG_OUTPUT), 1)
+    return asked_of(result.scenario.workload).plus(Placed(time_s, prompt, LONG_OUTPUT)).text
+
+
 def asked_of(text: str) -> Asked:
     """The parts of a workload's text. Raises InputError for what is no request."""
     base: list[str] = []

@@ -43,6 +43,8 @@ class ViewRow(msgspec.Struct, frozen=True):
     make: Callable[[ScenarioStore, QWidget], MainView]
     paint_page: Page
     panel: PanelRow | None = None
+    group: str = "request"
+    """The group of fields that the control panel shows with it."""
     has_memory: bool = False
     """Whether the page has a card of its own for the memory."""
     ends_s: Callable[[Result], float] | None = None
@@ -205,6 +207,7 @@ VIEWS = (
         _make_server,
         _paint_server,
         ends_s=_server_ends_s,
+        group="server",
     ),
     ViewRow(
         "anatomy",

@@ -9,13 +9,15 @@ from pytestqt.qtbot import QtBot
 
 from pdviz import scenario as table
 from pdviz.catalogue import default_catalogue
-from pdviz.fields import BY_NAME, FIELDS, Field
+from pdviz.field import Field
+from pdviz.fields import BY_NAME, FIELDS
 from pdviz.scenario import Scenario
 from pdviz.scene.marks.theme import DARK
 from pdviz.store import ScenarioStore
 from pdviz.widgets.controls import assumptions, panel
 from pdviz.widgets.controls.assumptions import Assumptions
 from pdviz.widgets.controls.panel import ControlPanel
+from pdviz.widgets.controls.words import WORKLOADS
 
 Key = Qt.Key
 
@@ -176,3 +178,71 @@ def test_that_the_assumptions_go_to_the_store_and_back_to_the_usual(qtbot: QtBot
     assert not popup.grab().isNull()
     qtbot.keyClick(popup, Key.Key_Escape)
     assert not popup.isVisible()
+
+
+def server_panel(qtbot: QtBot, store: ScenarioStore) -> ControlPanel:
+    made = panel_of(qtbot, store, 1200)
+    made.show_group("server")
+    return made
+
+
+def shown(made: ControlPanel) -> set[str]:
+    return {name for name, edit in made.edits.items() if edit.isVisibleTo(made)}
+
+
+def test_that_a_server_has_its_own_fields_and_the_request_s_come_back(qtbot: QtBot) -> None:
+    store = store_of(Scenario())
+    made = server_panel(qtbot, store)
+    assert {"workload", "token_budget", "max_seqs", "ttft_target_s"} <= shown(made)
+    assert "prompt_tokens" not in shown(made)
+    assert made.pickers["policy"].choice == "Whole prompts first"
+    assert made.pickers["model"].isVisibleTo(made)
+    boxes = [w.geometry() for w in made._parts() if w.isVisibleTo(made)]
+    for number, one in enumerate(boxes):
+        assert made.rect().contains(one)
+        for other in boxes[number + 1 :]:
+            shared = one.intersected(other)
+            assert shared.height() <= 2 or shared.width() <= 2
+    made.show_group("request")
+    assert "prompt_tokens" in shown(made)
+    assert "workload" not in shown(made)
+
+
+def test_that_knobs_that_no_policy_uses_are_not_shown(qtbot: QtBot) -> None:
+    store = store_of(Scenario())
+    made = server_panel(qtbot, store)
+    assert "link_bytes_per_s" not in shown(made)
+    store.edit(policy="disaggregated", against="none")
+    store.flush()
+    assert {"link_bytes_per_s", "prefill_engines"} <= shown(made)
+    assert "token_budget" not in shown(made)
+
+
+def test_that_a_server_s_fields_are_edited_through_the_store(qtbot: QtBot) -> None:
+    store = store_of(Scenario(policy="disaggregated"))
+    made = server_panel(qtbot, store)
+    for name, text, value in (
+        ("link_latency_s", "5 ms", 0.005),
+        ("capacity_tokens", "4000", 4000),
+        ("workload", "chat 1:16384>20", "chat 1:16384>20"),
+        ("itl_target_s", "30 ms", 0.03),
+    ):
+        made.edits[name].setText(text)
+        qtbot.keyClick(made.edits[name], Key.Key_Return)
+        store.flush()
+        assert getattr(store.result.scenario, name) == value
+    said: list[str] = []
+    made.refused.connect(said.append)
+    made.edits["link_latency_s"].setText("soon")
+    qtbot.keyClick(made.edits["link_latency_s"], Key.Key_Return)
+    assert said[0].startswith("Link latency must be a number of seconds, at least 0")
+    made.workloads["ramp"].click()
+    store.flush()
+    assert store.result.scenario.workload == "ramp"
+    assert made.workloads["ramp"].is_on
+
+
+def test_that_the_chips_of_workloads_are_the_presets() -> None:
+    from pdviz.serving.presets import PRESETS
+
+    assert list(WORKLOADS) == list(PRESETS)

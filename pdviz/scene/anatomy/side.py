@@ -9,7 +9,7 @@ from pdviz.costmodel.dtypes import DTYPES
 from pdviz.costmodel.memory import RESERVE_SHARE
 from pdviz.costmodel.weights import is_converted
 from pdviz.evaluation import Result
-from pdviz.fields import OTHERS_LIMIT
+from pdviz.field import OTHERS_LIMIT
 from pdviz.scene.anatomy.words import ROLES, TITLES
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.lettering import Lettering

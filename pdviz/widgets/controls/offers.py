@@ -10,6 +10,7 @@ from pdviz.errors import InputError
 from pdviz.fields import BY_NAME
 from pdviz.scene.marks.figures import accelerator_name, model_name
 from pdviz.units import binary_size, count, parameters, si
+from pdviz.widgets.controls.words import POLICY_FIELDS, POLICY_TITLES
 from pdviz.widgets.kit.choices import Choice
 
 if TYPE_CHECKING:
@@ -84,6 +85,8 @@ def offers(name: str, store: ScenarioStore) -> tuple[Choice, ...]:
             for a in catalogue.accelerators
         )
         return _own_accelerator(result, chips) + chips
+    if name in POLICY_FIELDS:
+        return tuple(Choice(key, POLICY_TITLES[key], "") for key in BY_NAME[name].choices)
     return tuple(Choice(key, DTYPES[key].title, DTYPES[key].note) for key in BY_NAME[name].choices)
 
 

@@ -17,8 +17,8 @@ from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.store import ScenarioStore
 from pdviz.widgets.controls.memory_view import MemoryView
-from pdviz.widgets.controls.rows import Control, Label, Picker, rows_of
-from pdviz.widgets.controls.words import EXPLAINED
+from pdviz.widgets.controls.rows import Control, Label, Picker, Row, rows_of
+from pdviz.widgets.controls.words import EXPLAINED, WORKLOADS, is_used
 from pdviz.widgets.kit.buttons import CHIP_SIZE, Chip, PickerButton
 from pdviz.widgets.kit.fields import LogSlider, ValueEdit, attempt
 from pdviz.widgets.kit.paint import draw_card
@@ -50,24 +50,47 @@ class ControlPanel(QWidget):
         self.theme: Theme = DARK
         self.scale = 1.0
         self._store = store
-        self._rows = rows_of(FIELDS, "panel", self)
-        self._controls = [control for row in self._rows for control in row.controls]
+        self.group = "request"
+        self._groups: dict[str, list[Row]] = {}
+        self._controls: list[Control] = []
         self._heading: Label | None = None
         self.pickers: dict[str, PickerButton] = {}
         self.sliders: dict[str, LogSlider] = {}
         self.edits: dict[str, ValueEdit] = {}
-        for control in self._controls:
-            self._connect(control)
+        self._make("model")
+        self._make("request")
         self.chips: list[Chip] = []
         for preset in PRESETS:
             chip = Chip(preset.title, self)
             chip.clicked.connect(partial(self.apply_preset, len(self.chips)))
             self.chips.append(chip)
         self.memory = MemoryView(self)
+        self.workloads: dict[str, Chip] = {}
         store.changed.connect(self.show_result)
         self.show_result(store.result, frozenset())
         for one, following in itertools.pairwise(self._parts()):
             QWidget.setTabOrder(one, following)
+
+    def _make(self, group: str) -> None:
+        """The controls of a group of fields."""
+        rows = self._groups[group] = rows_of(FIELDS, group, self)
+        for control in itertools.chain(*(row.controls for row in rows)):
+            self._controls.append(control)
+            self._connect(control)
+
+    def _make_server(self) -> None:
+        """The controls of a server, when they are first wanted."""
+        before = self._parts()
+        self._make("server")
+        for key, title in WORKLOADS.items():
+            chip = self.workloads[key] = Chip(title, self)
+            chip.clicked.connect(partial(self._chosen, "workload", key))
+        made = [part for part in self._parts() if part not in before]
+        for part in made:
+            part.set_look(self.theme, self.scale)
+        for one, following in itertools.pairwise((before[-1], *made)):
+            QWidget.setTabOrder(one, following)
+        self.show_result(self._store.result, frozenset())
 
     def _connect(self, control: Control) -> None:
         """Edits of a control go to the store."""
@@ -85,7 +108,42 @@ class ControlPanel(QWidget):
 
     def _parts(self) -> list[Any]:
         """All that is edited or clicked, in the order of Tab."""
-        return [*(widget for control in self._controls for widget in control.widgets), *self.chips]
+        server = [control for row in self._groups.get("server", ()) for control in row.controls]
+        first = (control for control in self._controls if control not in server)
+        return [
+            *(widget for control in first for widget in control.widgets),
+            *self.chips,
+            *(widget for control in server for widget in control.widgets),
+            *self.workloads.values(),
+        ]
+
+    @property
+    def _rows(self) -> list[Row]:
+        """What is shown: the model, and the request or the server, without knobs that no policy uses."""
+        rows = [*self._groups["model"], *self._groups[self.group]]
+        return [row for row in rows if is_used(row.controls[0].field, self._store.result)]
+
+    @property
+    def _chips(self) -> list[Chip]:
+        return list(self.workloads.values()) if self.group == "server" else self.chips
+
+    def show_group(self, name: str) -> None:
+        """The fields of a request, or of a server of many."""
+        if name != self.group:
+            self.group = name
+            if name not in self._groups:
+                self._make_server()
+            self._show_group()
+            self._lay_out()
+            self.update()
+
+    def _show_group(self) -> None:
+        shown = [control for row in self._rows for control in row.controls]
+        for control in self._controls:
+            for widget in control.widgets:
+                widget.setVisible(control in shown)
+        for chip in (*self.chips, *self.workloads.values()):
+            chip.setVisible(chip in self._chips)
 
     # --- edits ---------------------------------------------------------------------------------
 
@@ -149,6 +207,12 @@ class ControlPanel(QWidget):
             control.show(result)
         for chip, preset in zip(self.chips, PRESETS, strict=True):
             chip.show_on(preset.matches(result.scenario))
+        for key, chip in self.workloads.items():
+            chip.show_on(result.scenario.workload == key)
+        if names & {"policy", "against"}:
+            self._show_group()
+            self._lay_out()
+            self.update()
         self.memory.show_memory(result)
 
     # --- layout --------------------------------------------------------------------------------
@@ -182,7 +246,7 @@ class ControlPanel(QWidget):
     def _height(self, low: bool) -> float:
         """Design pixels that everything takes; with ``low`` closed up."""
         rows = sum(sum(row.heights) - CLOSE * (low and row.closes_up) for row in self._rows)
-        chips = CHIP_PITCH * ((len(self.chips) + 1) // 2)
+        chips = CHIP_PITCH * ((len(self._chips) + 1) // 2)
         rest = LOW_MEMORY + LEAST_AIR if low else HEADING + MEMORY + AIR
         return TOP + rows + chips + rest + BOTTOM
 
@@ -210,8 +274,8 @@ class ControlPanel(QWidget):
     def _lay_out_chips(self, x: float, y: float, width: float, s: float) -> None:
         gap = 6 * s
         half = (width - gap) / 2
-        for number, chip in enumerate(self.chips):
-            title = PRESETS[number].title
+        titles = list(WORKLOADS.values()) if self.group == "server" else [preset.title for preset in PRESETS]
+        for number, (chip, title) in enumerate(zip(self._chips, titles, strict=True)):
             fits = text_width(title, CHIP_SIZE * s, True) <= half - 8 * s
             chip.setText(title if fits else title.rpartition(" ")[0])
             row, column = divmod(number, 2)
@@ -221,7 +285,7 @@ class ControlPanel(QWidget):
         with QPainter(self) as p:
             p.fillRect(self.rect(), colour(self.theme.window))
             draw_card(p, Box(0, 0, self.width(), self.height()), self.theme, self.scale)
-            for control in self._controls:
+            for control in (control for row in self._rows for control in row.controls):
                 if control.is_framed:
                     self._paint_frame(p, control.widgets[0].geometry())
                 for label in control.labels:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.fields import Field
+from pdviz.field import Field
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.widgets.controls import words
@@ -155,7 +155,7 @@ class Entry(Control):
         super().__init__(field, (24,), self.edit)
 
     def show(self, result: Result) -> None:
-        self.edit.show_value(*words.count_words(self.field, getattr(result.scenario, self.field.name)))
+        self.edit.show_value(*words.entry_words(self.field, getattr(result.scenario, self.field.name)))
 
     def place(self, box: Box, rest: float, s: float) -> None:
         self.labels = _label_and_entry(self.field, self.edit, box, -3, s)
@@ -175,7 +175,7 @@ class Slider(Control):
 
     def show(self, result: Result) -> None:
         value = getattr(result.scenario, self.field.name)
-        self.edit.show_value(*words.count_words(self.field, value))
+        self.edit.show_value(*words.entry_words(self.field, value))
         mark = self.mark(result) if self.mark else (None, "")
         self.slider.show_value(value, *words.slider_range(self.field, result), *mark)
 

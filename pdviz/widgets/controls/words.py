@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from pdviz.costmodel.dtypes import DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.evaluation import Result
-from pdviz.fields import Field
+from pdviz.field import Field
 from pdviz.scene.marks.figures import accelerator_name, model_name
-from pdviz.units import binary_size, count, parameters, plural, si, significant
+from pdviz.units import binary_size, count, duration, parameters, plural, si, significant
 
 
 class Hint(msgspec.Struct, frozen=True):
@@ -43,6 +44,12 @@ def _crossover(result: Result) -> tuple[int | None, str]:
     return (None, "") if tokens is None else (tokens, f"compute-bound from {count(tokens)}")
 
 
+def is_used(field: Field, result: Result) -> bool:
+    """Whether a policy that is shown uses the knob."""
+    s = result.scenario
+    return not field.policies or s.policy in field.policies or s.against in field.policies
+
+
 HINTS = {
     "model": Hint(model_words, ("parameters", "kv_bytes_per_token")),
     "accelerator": Hint(accelerator_words, ("peak", "bandwidth", "ridge")),
@@ -51,6 +58,24 @@ MARKS: dict[str, Callable[[Result], tuple[int | None, str]]] = {"prompt_tokens":
 """A value worth a tick on the slider of a field, with a few words."""
 EXPLAINED = {"prompt_tokens": "crossover", "others": "half_speed_context"}
 """The figure that the slider of a field is about."""
+WORKLOADS = {
+    "long-prompt": "A long prompt",
+    "two-prompts": "Two prompts",
+    "chat": "Steady chat",
+    "agents": "Agents",
+    "batch": "Offline batch",
+    "ramp": "Overload",
+}
+"""The presets of what comes to a server, as their chips are called."""
+POLICY_FIELDS = ("policy", "against")
+POLICY_TITLES = {
+    "static": "Static batches",
+    "continuous": "Whole prompts first",
+    "chunked": "Chunked prefill",
+    "interleaved": "Interleaved",
+    "disaggregated": "Disaggregated",
+    "none": "Nothing",
+}
 TITLES = {name: fidelity.title for name, fidelity in FIDELITIES.items()}
 """Choices that are not called by their own name."""
 _NAMES: dict[str, Callable[[Result], str]] = {"model": model_name, "accelerator": accelerator_name}
@@ -65,11 +90,18 @@ def choice_words(field: Field, result: Result) -> str:
     """What a picker shows."""
     if field.name in _NAMES:
         return _NAMES[field.name](result)
+    if field.name in POLICY_FIELDS:
+        return POLICY_TITLES[getattr(result.scenario, field.name)]
     return DTYPES[getattr(result.scenario, field.name)].title
 
 
-def count_words(field: Field, value: int | None) -> tuple[str, str]:
+def entry_words(field: Field, value: Any) -> tuple[str, str]:
     """What an entry shows at rest, and while it is edited."""
+    if field.kind == "name":
+        return value, value
+    if field.kind == "amount":
+        text = duration(value) if field.unit == "seconds" else si(value, "B/s")
+        return text, f"{value:g}"
     if value is None:
         return "same as this" if field.absent == "same" else f"from {field.absent}", field.absent
     return plural(value, field.unit) if field.unit else count(value), str(value)

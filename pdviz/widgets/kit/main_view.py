@@ -15,7 +15,9 @@ from pdviz.scene.stage.timeline import Timeline
 from pdviz.widgets.kit.accessibility import announce
 from pdviz.widgets.kit.pointed import Explained
 
-Verb = Literal["zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view", "to_stall"]
+Verb = Literal[
+    "zoom", "pan", "fit", "fit_all", "zoom_to_range", "undo_view", "redo_view", "to_stall", "drop_prompt"
+]
 """What a command may ask of the view that is shown; a view can do what it overrides."""
 
 
@@ -109,6 +111,9 @@ class MainView(QWidget):
 
     def redo_view(self) -> None:
         """Forward again to the part that one has come back from."""
+
+    def drop_prompt(self) -> None:
+        """Drops a long prompt into the running server at the playhead."""
 
     def to_stall(self, forward: bool) -> None:
         """The playhead to the next stall, or the one before."""

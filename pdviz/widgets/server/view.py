@@ -12,7 +12,7 @@ from pdviz.scene.server.half import HalfFigures, figures_of
 from pdviz.scene.server.layout import server_layout
 from pdviz.scene.server.runs import NOTHING, Shown, same_runs, targets_of
 from pdviz.scene.stage.timeline import STALL, Timeline
-from pdviz.serving.plan import serve
+from pdviz.serving.plan import serve, with_long_prompt
 from pdviz.widgets.kit.main_view import MainView
 from pdviz.widgets.kit.pointed import Explained
 from pdviz.widgets.kit.worker import Worker
@@ -49,6 +49,7 @@ class ServerView(MainView):
         self._fresh = False
         self._reduces_motion = False
         self._time_s = 0.0
+        self._moment_s: float | None = None
         self._worker = Worker(self)
         self._worker.done.connect(self._take)
         self._worker.failed.connect(self._tell)
@@ -91,6 +92,9 @@ class ServerView(MainView):
             half.show_run(told, course)
         self._lay_out()
         self.retimed.emit()
+        if self._moment_s is not None:  # the server runs on from where it was
+            moment_s, self._moment_s = self._moment_s, None
+            self.seeked.emit(moment_s)
 
     @Slot(str)
     def _tell(self, sentence: str) -> None:
@@ -157,6 +161,11 @@ class ServerView(MainView):
     def redo_view(self) -> None:
         if self.stage is not None:
             self.stage.redo_view()
+
+    def drop_prompt(self) -> None:
+        if self._shown is not None:
+            self._moment_s = self._time_s
+            self.edited.emit({"workload": with_long_prompt(self._result, self._time_s)})
 
     def to_stall(self, forward: bool) -> None:
         if self.stage is not None:

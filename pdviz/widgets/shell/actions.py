@@ -62,6 +62,7 @@ def _copy_picture(shell: Shell) -> None:
 
 RANGE: Verb = "zoom_to_range"
 STALL: Verb = "to_stall"
+DROP: Verb = "drop_prompt"
 
 COMMANDS: tuple[Command, ...] = (
     Command("file.open", "Open…", "File", ("Ctrl+O",), lambda w: w.sharing.open_dialog()),
@@ -94,6 +95,7 @@ COMMANDS: tuple[Command, ...] = (
     Command("view.range", "Zoom to the range", "View", ("Z",), lambda w: w.current.zoom_to_range(), RANGE),
     Command("view.undo", "Zoom back", "View", ("Alt+Left",), lambda w: w.current.undo_view(), "undo_view"),
     Command("view.redo", "Zoom on", "View", ("Alt+Right",), lambda w: w.current.redo_view(), "redo_view"),
+    Command("server.long", "Drop a long prompt", "Playback", ("L",), lambda w: w.current.drop_prompt(), DROP),
     Command("view.stall", "Next stall", "View", ("N",), lambda w: w.current.to_stall(True), STALL),
     Command("view.unstall", "Stall before", "View", ("Shift+N",), lambda w: w.current.to_stall(False), STALL),
     Command("view.all", "Everything", "View", ("0",), lambda w: w.current.fit_all(), "fit_all"),

@@ -119,6 +119,7 @@ class MainWindow(DropArea):
         """Brings a view to the front."""
         view = self._made(name)
         self.view = name
+        self.panel.show_group(VIEW_BY_NAME[name].group)
         self._name_view()
         view.set_look(self.theme, self.scale)
         self._show_current()
