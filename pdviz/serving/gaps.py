@@ -136,7 +136,7 @@ class Distribution:
         order = np.argsort(values[kept], kind="stable")
         self._values = values[kept][order]
         self._below = np.r_[0, np.cumsum(weights[kept][order])]
-        self._total_s = float(values[kept] @ weights[kept])
+        self._total_s = float((values[kept] * weights[kept]).sum())
         some = (rows[2] > 0) & (rows[3] > 0)
         self._first, self._growth, self._count, self._weight = (
             rows[0][some], rows[1][some], rows[2][some], rows[3][some]
