@@ -10,20 +10,18 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pdviz import console
 from pdviz.errors import InputError
 from pdviz.names import shown
 
 if TYPE_CHECKING:
     from pdviz.catalogue import Catalogue
-    from pdviz.evaluation import Result
     from pdviz.options import Parser
     from pdviz.scenario import Scenario
 
 EXIT_BAD_INPUT, EXIT_INTERRUPTED = 2, 130
-MESSAGE_LIMIT = 1200
 WINDOW_THEMES = ("dark", "light", "system")
 PICTURE_THEMES = ("dark", "light", "print")
 
@@ -36,6 +34,8 @@ HELP = {
         "commands (pdviz COMMAND --help tells more):\n"
         "  show SCENARIO    open the window on a scenario\n"
         "  estimate         print what a request costs, and why\n"
+        "  serve            serve many requests, pass by pass, and print how long they wait\n"
+        "  study            serve them again and again with a knob varied\n"
         "  render           draw a view to a PNG, SVG or PDF file\n"
         "  models           list the models that are known\n"
         "  accelerators     list the accelerators that are known",
@@ -108,7 +108,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(list(sys.argv[1:] if argv is None else argv))
     except InputError as error:
-        _say(str(error))
+        console.say(str(error))
         return EXIT_BAD_INPUT
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
@@ -126,7 +126,7 @@ def _run(argv: list[str]) -> int:
         if first.startswith("-"):
             return _window(argv)
     except Answer as answer:
-        _write(str(answer))
+        console.write(str(answer))
         return 0
     hint = '"pdviz show" opens a scenario' if "=" in first else ""
     raise refuse("unknown command", first, COMMANDS, hint)
@@ -189,11 +189,13 @@ def _estimate(argv: list[str]) -> int:
     parser.no_words()
     if given.explain is not None:
         return _explain(given.explain, options.scenario_of(given), as_json=given.json)
-    result = _evaluated(options.scenario_of(given))
+    result = console.evaluated(options.scenario_of(given))
 
     from pdviz import report
 
-    _write(_json(report.estimate_json(result)) if given.json else report.estimate_text(result))
+    console.write(
+        console.as_json(report.estimate_json(result)) if given.json else report.estimate_text(result)
+    )
     return 0
 
 
@@ -201,9 +203,9 @@ def _explain(words: list[str], scenario: Scenario, *, as_json: bool) -> int:
     from pdviz.explain import explain, explanations_json, explanations_text, find_keys
 
     keys = find_keys(words)
-    result = _evaluated(scenario)
+    result = console.evaluated(scenario)
     found = [explain(result, key) for key in keys]
-    _write(_json(explanations_json(found)) if as_json else explanations_text(found))
+    console.write(console.as_json(explanations_json(found)) if as_json else explanations_text(found))
     return 0
 
 
@@ -223,7 +225,7 @@ def _accelerators(argv: list[str]) -> int:
         parser = _parser("accelerators")
         parser.add_argument("--toml", action="store_true")
         parser.read(argv)
-        _write(accelerator_toml(default_catalogue().accelerator(" ".join(parser.words) or "H100 SXM")))
+        console.write(accelerator_toml(default_catalogue().accelerator(" ".join(parser.words) or "H100 SXM")))
         return 0
     return _list("accelerators", argv, accelerators_json, accelerators_table)
 
@@ -246,11 +248,11 @@ def _list(
     catalogue = default_catalogue()
     if catalogue.problems and not getattr(catalogue, command):
         raise InputError(catalogue.problems[0])
-    _warn(catalogue)
+    console.warn(catalogue)
     if len(parser.words) > 1 and not os.path.exists(search):
         catalogue, search = _of_files(catalogue, command, parser.words)
     as_text = in_full if in_full is not None and given.all else as_table
-    _write(_json(as_json(catalogue, search)) if given.json else as_text(catalogue, search))
+    console.write(console.as_json(as_json(catalogue, search)) if given.json else as_text(catalogue, search))
     return 0
 
 
@@ -290,7 +292,7 @@ def _render(argv: list[str]) -> int:
     theme = options.choice("theme", given.theme, PICTURE_THEMES)
     width, height, scale = options.picture_size(given.size, given.scale)
     out = options.picture_file(given.out)
-    result = _evaluated(options.scenario_of(given))
+    result = console.evaluated(options.scenario_of(given))
     time_s = options.moment(given.at, given.at_fraction, VIEW_BY_NAME[view].end_s(result))
     try:
         render(
@@ -301,9 +303,23 @@ def _render(argv: list[str]) -> int:
     return 0
 
 
+def _serve(argv: list[str]) -> int:
+    from pdviz.server_commands import serve
+
+    return serve(argv)
+
+
+def _study(argv: list[str]) -> int:
+    from pdviz.server_commands import study
+
+    return study(argv)
+
+
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "show": _show,
     "estimate": _estimate,
+    "serve": _serve,
+    "study": _study,
     "render": _render,
     "models": _models,
     "accelerators": _accelerators,
@@ -312,73 +328,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
 
 def _open_window(scenario: Scenario | None, theme: str | None, *, reset: bool) -> int:
     if scenario is not None:  # what cannot be computed is said here, not in a window
-        scenario = _evaluated(scenario).scenario
+        scenario = console.evaluated(scenario).scenario
     from pdviz.app import run
 
     return run(scenario, theme=theme, reset=reset)
-
-
-def _evaluated(scenario: Scenario) -> Result:
-    """The result, with model and accelerator under the names that the catalogue gives them."""
-    from pdviz.catalogue import default_catalogue
-    from pdviz.evaluation import evaluate, with_names
-
-    catalogue = default_catalogue()
-    try:
-        result = evaluate(with_names(scenario, catalogue), catalogue)
-    except InputError as error:
-        # One line: the problem is probably the cause.
-        if catalogue.problems and catalogue.problems[0] not in str(error):
-            raise InputError(f"{error}; besides, {catalogue.problems[0]}") from None
-        raise
-    _warn(catalogue)
-    return result
-
-
-def _warn(catalogue: Catalogue) -> None:
-    """Says on stderr what is wrong with the shipped catalogue."""
-    for problem in catalogue.problems:
-        _say(f"warning: {problem}")
-
-
-# --- output ----------------------------------------------------------------------------------------
-
-
-def _json(value: dict[str, Any] | list[dict[str, Any]]) -> str:
-    import msgspec
-
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
-
-
-def _say(text: str) -> None:
-    """One line on stderr."""
-    if sys.stderr is None:
-        return
-    line = "".join(c if c.isprintable() else " " if c.isspace() else ascii(c)[1:-1] for c in text)
-    if len(line) > MESSAGE_LIMIT:
-        line = f"{line[: MESSAGE_LIMIT - 200]} ... {line[-190:]}"
-    with suppress(OSError):  # nobody listens
-        print(f"pdviz: {line}", file=sys.stderr, flush=True)
-
-
-def _write(text: str) -> None:
-    """``text`` on stdout. A reader that has gone away, such as ``| head``, is no error."""
-    if sys.stdout is None:
-        return
-    try:
-        try:
-            sys.stdout.write(text)
-        except UnicodeEncodeError:  # a terminal that knows no "µ" or "×"
-            encoding = sys.stdout.encoding
-            sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-        sys.stdout.flush()
-    except OSError as error:
-        _forget_stdout()
-        if not isinstance(error, BrokenPipeError):
-            raise InputError(f"the output cannot be written: {error.strerror or error}") from error
-
-
-def _forget_stdout() -> None:
-    """Send what is still buffered nowhere, so that Python does not try it again at its end."""
-    with suppress(OSError, ValueError):  # not a file
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -95,10 +96,10 @@ class File:
         return InputError(f"{self.where}: it cannot be read ({error.strerror or error})")
 
 
-def write_atomically(path: str, data: bytes) -> None:
+def write_atomically(path: str, data: bytes | Iterable[bytes]) -> None:
     """Makes ``data`` the content of a file: whole and on the disk, or else the old file is as it was.
 
-    It is written beside under a name of its own, flushed, and renamed. Raises InputError.
+    It may come in pieces. Written beside under a name of its own, flushed, and renamed. Raises InputError.
     """
     where = os.path.basename(path) or path
     target = os.path.realpath(path)  # what a link points to is written, and the link stays
@@ -112,7 +113,8 @@ def write_atomically(path: str, data: bytes) -> None:
         with open(beside, "xb") as file:
             if os.path.exists(target):
                 os.chmod(beside, os.stat(target).st_mode & 0o777)
-            file.write(data)
+            for piece in (data,) if isinstance(data, bytes) else data:
+                file.write(piece)
             file.flush()
             os.fsync(file.fileno())
         os.replace(beside, target)

@@ -65,6 +65,7 @@ def drawn() -> Iterator[list[dict[str, Any]]]:
 def _nothing_drawn_yet(drawn: list[dict[str, Any]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn.clear()
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("pdviz.server_commands.cache_folder", lambda: tmp_path / "studies")
 
 
 def run(*argv: str) -> tuple[int, str, str]:
@@ -572,8 +573,8 @@ def test_that_an_unknown_name_is_answered_with_three_near_ones() -> None:
     ("argv", "words"),
     [
         (("estimat",), 'unknown command "estimat"; did you mean estimate?'),
-        (("serve",), 'unknown command "serve"'),
-        (("",), 'unknown command ""; expected show, estimate, render, models or accelerators'),
+        (("nonsense",), 'unknown command "nonsense"'),
+        (("",), 'unknown command ""; expected show, estimate, serve, study, render, models or accelerators'),
         (("prompt=5",), '"pdviz show" opens a scenario'),
         (("--prompt", "5", "estimate"), 'unexpected "estimate"; a command comes before the options'),
         (("estimate", "--promt", "5"), 'unknown option "--promt"; did you mean --prompt?'),
