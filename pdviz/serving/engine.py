@@ -41,6 +41,7 @@ def passes(
     # a static batch has reserved all that it needs, a decoding half lets its cache overflow
     limited = knobs.capacity_tokens is not None and role not in (STATIC, DECODE)
     capacity = FAR if knobs.capacity_tokens is None else knobs.capacity_tokens
+    most_held = capacity if limited else FAR
     seats = knobs.max_seqs
     whole = role in (CONTINUOUS, PREFILL, STATIC)
     chunked, interleaved, static, joins = role == CHUNKED, role == INTERLEAVED, role == STATIC, role == DECODE
@@ -124,7 +125,7 @@ def passes(
             decodes = not prompts
 
         # room for the tokens of this pass: the last that was admitted gives way
-        if limited and decodes and tokens + reserved + decoders > capacity:
+        if tokens + reserved + decoders > most_held and decodes:
             while tokens + reserved + decoders > capacity and decoders + (begun >= 0) > 1:
                 if begun >= 0:
                     r, begun, reserved, out = begun, -1, 0, 0
