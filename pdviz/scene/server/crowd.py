@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.scene.marks.axis import TimeAxis
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Text
 from pdviz.scene.server.course import Course
+from pdviz.scene.server.engine import bound_name
 from pdviz.scene.server.lanes import shown_stalls
-from pdviz.scene.server.levels import Points, sample_edges, steps
+from pdviz.scene.server.levels import columns_between, sample_edges
 from pdviz.scene.stage.parts import Space
 from pdviz.serving.records import Seconds
 from pdviz.units import count, duration
@@ -20,11 +20,10 @@ LABEL_GAP = 10.0
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """How many do the same, as the ground between two lines; ``role`` is its colour."""
+    """How many do the same, as columns one beside the other; ``role`` is its colour."""
 
     role: str
-    above: Points
-    below: Points
+    columns: tuple[Box, ...]
 
 
 class StallBar(msgspec.Struct, frozen=True):
@@ -71,9 +70,7 @@ def build_crowd(course: Course, space: Space, top: int) -> Crowd:
         if not values.any():
             continue
         above: Seconds = height + values
-        layers.append(
-            Layer(role, steps(xs, box.bottom - above * each), steps(xs, box.bottom - height * each))
-        )
+        layers.append(Layer(role, columns_between(xs, box.bottom - above * each, box.bottom - height * each)))
         height = above
     names = (
         space.text(box.x - 8 * s, box.y - 2 * s, count(top), "faint", 11.0, False, "right"),
@@ -116,8 +113,7 @@ def _stalls(course: Course, space: Space, each: float) -> tuple[StallBar, ...]:
     for number, (_, engine, n) in enumerate(rows):
         stalls = engine.stalls
         x0, x1 = axis.clipped_px(float(stalls.start_s[n])), axis.clipped_px(float(stalls.end_s[n]))
-        record = engine.longest_between(float(stalls.start_s[n]), float(stalls.end_s[n]))
-        bound = str(COMPUTE if engine.is_compute[record] else BANDWIDTH)
+        bound = bound_name(bool(stalls.is_compute[n]))
         width = max(x1 - x0, max(s, 1.0))
         high = max(int(stalls.streams[n]) * each, 3 * s)
         left = min(x0, box.right - width)

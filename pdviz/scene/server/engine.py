@@ -7,6 +7,7 @@ from functools import cached_property
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.costmodel.roofline import Machine
@@ -14,12 +15,20 @@ from pdviz.scene.server.columns import Peaks
 from pdviz.serving.gaps import Gaps
 from pdviz.serving.records import Numbers, Records, Seconds
 
+_NAMES = str(BANDWIDTH), str(COMPUTE)
+
+
+def bound_name(is_compute: bool) -> str:
+    """What limits a pass: compute, or else bandwidth."""
+    return _NAMES[bool(is_compute)]
+
 
 class Stalls(msgspec.Struct, frozen=True):
     """Waits that all sequences of a batch share: parallel arrays in order of time, apart from each other.
 
     One is that of the sequences that joined at most ``joined`` decode passes after the start and stay for
     ``stays`` of them. ``longest_s`` is the longest gap in it (many, where each pass takes too long).
+    ``is_compute``: the longest pass in it is bound by compute.
     """
 
     start_s: Seconds
@@ -28,6 +37,7 @@ class Stalls(msgspec.Struct, frozen=True):
     joined: Numbers
     stays: Numbers
     streams: Numbers
+    is_compute: npt.NDArray[np.bool_]
 
 
 class Pass(msgspec.Struct, frozen=True):
@@ -47,11 +57,21 @@ class Pass(msgspec.Struct, frozen=True):
 
     @property
     def bound(self) -> str:
-        return str(COMPUTE if self.compute_s >= self.memory_s else BANDWIDTH)
+        return bound_name(self.compute_s >= self.memory_s)
 
     @property
     def tokens(self) -> int:
         return self.prompt_tokens + self.decoders
+
+
+def _largest(values: Seconds, low: Numbers, high: Numbers) -> Seconds:
+    """The largest of values[low:high] of ascending stretches that do not overlap."""
+    if not len(low):
+        return np.zeros(0)
+    ends = np.empty(2 * len(low), np.int64)
+    ends[::2], ends[1::2] = low, high
+    found: Seconds = np.maximum.reduceat(np.append(values, 0.0), ends)[::2]
+    return found
 
 
 class Engine:
@@ -230,6 +250,11 @@ class Engine:
         start_s = np.concatenate([over_end_s - gaps.span_s[across], within_start_s])
         order = np.argsort(start_s, kind="stable")
 
+        low = np.append(gaps.record[across - 1] + 1, within)[order]
+        high = np.append(over, within)[order] + 1
+        compute_s = np.where(self.is_compute, self.longest_s, 0.0)
+        longest, of_compute = (_largest(values, low, high) for values in (self.longest_s, compute_s))
+
         def sorted_(one: Seconds | Numbers, other: Seconds | Numbers) -> np.ndarray:  # type: ignore[type-arg]
             return np.concatenate([one, other])[order]
 
@@ -240,6 +265,7 @@ class Engine:
             sorted_(clock[over] - 1, clock[within]),
             sorted_(clock[over] + 1, clock[within] + 2),
             sorted_(gaps.spanning[across], gaps.weight[inside]),
+            of_compute >= longest,
         )
 
     @cached_property

@@ -5,13 +5,12 @@ from __future__ import annotations
 import msgspec
 import numpy as np
 
-from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.scene.marks.axis import TimeAxis
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Text
 from pdviz.scene.server.columns import stretches
 from pdviz.scene.server.course import Course
-from pdviz.scene.server.engine import Engine
+from pdviz.scene.server.engine import Engine, bound_name
 from pdviz.scene.stage.parts import Space
 from pdviz.serving.gaps import Gaps
 from pdviz.serving.records import Numbers, Seconds
@@ -186,8 +185,8 @@ class _Builder:
                 in_it = (joined <= stalls.joined[n]) & (leaves >= stalls.stays[n]) & (s.steps[stints] > 0)
                 if in_it.any():
                     self._mark(
-                        found, engine, np.unique(rows[in_it]), float(stalls.start_s[n]),
-                        float(stalls.end_s[n]), float(stalls.longest_s[n]),
+                        found, np.unique(rows[in_it]), float(stalls.start_s[n]),
+                        float(stalls.end_s[n]), float(stalls.longest_s[n]), bool(stalls.is_compute[n]),
                     )  # fmt: skip
         own = self.course.own
         low = np.searchsorted(own.request, self.requests, "left")
@@ -197,22 +196,23 @@ class _Builder:
                 start_s, end_s = float(own.start_s[n]), float(own.end_s[n])
                 if end_s > self.axis.start_s and start_s < self.axis.end_s:
                     engine = self.course.engines[int(own.engine[n])]
-                    self._mark(found, engine, np.array([row]), start_s, end_s, end_s - start_s)
+                    record = engine.longest_between(start_s, end_s)
+                    is_compute = record >= 0 and bool(engine.is_compute[record])
+                    self._mark(found, np.array([row]), start_s, end_s, end_s - start_s, is_compute)
         return tuple(found)
 
     def _mark(
         self,
         found: list[StallMark],
-        engine: Engine,
         rows: Numbers,
         start_s: float,
         end_s: float,
         gap_s: float,
+        is_compute: bool,
     ) -> None:
         x0, x1 = self.axis.clipped_px(start_s), self.axis.clipped_px(end_s)
         width = max(x1 - x0, 1.0)
-        record = engine.longest_between(start_s, end_s)
-        bound = str(COMPUTE if record >= 0 and engine.is_compute[record] else BANDWIDTH)
+        bound = bound_name(is_compute)
         words, s = f"stalled {duration(gap_s)}", self.space.scale
         fits = self.pitch >= LABEL_PX * s and self.space.measure(words, 11.5 * s, True) + 8 * s < width
         for number, row in enumerate(rows.tolist()):

@@ -22,11 +22,11 @@ Points = tuple[tuple[float, float], ...]
 
 
 class LevelLine(msgspec.Struct, frozen=True):
-    """``points`` are corners on the screen, ``role`` a colour of the theme; ``filled`` down to the ground."""
+    """``points`` are corners on the screen, ``role`` a colour of the theme; ``ground`` is what lies below."""
 
     role: str
     points: Points
-    filled: bool
+    ground: tuple[Box, ...]
 
 
 class Level(Row, frozen=True):
@@ -61,7 +61,9 @@ class LevelTrack(msgspec.Struct, frozen=True):
         found = []
         for role, values, filled in self.lines(edges_s):
             heights = box.bottom - box.h * np.clip(values / max(self.top, 1e-300), 0.0, 1.0)
-            found.append(LevelLine(role, steps(xs, heights), filled))
+            feet = np.full(len(heights), box.bottom)
+            ground = columns_between(xs, heights, feet) if filled else ()
+            found.append(LevelLine(role, steps(xs, heights), ground))
         high = space.line_height(11.0)
         y = box.y + (box.h - high) / 2
         top = space.text(box.x - 8 * s, y, self.top_words, "faint", 11.0, False, "right")
@@ -79,9 +81,18 @@ def sample_edges(axis: TimeAxis, scale: float) -> Seconds:
     return np.linspace(axis.start_s, axis.end_s, samples + 1, dtype=np.float64)
 
 
+def columns_between(xs: Seconds, tops: Seconds, feet: Seconds) -> tuple[Box, ...]:
+    """The ground between two lines that are level between neighbouring ``xs``."""
+    turns = np.flatnonzero((np.diff(tops) != 0) | (np.diff(feet) != 0))
+    ends = np.append(turns, len(tops) - 1)
+    starts = np.append(0, turns + 1)
+    rows = np.column_stack((xs[starts], tops[starts], xs[ends + 1] - xs[starts], (feet - tops)[starts]))
+    return tuple(Box(x, y, w, h) for x, y, w, h in rows.tolist() if h > 0)
+
+
 def steps(xs: Seconds, ys: Seconds) -> Points:
     """A line that is level between neighbouring ``xs``, without needless corners."""
-    keep = np.append(np.flatnonzero(np.diff(ys)), len(ys) - 1) if len(ys) else np.zeros(0, np.int64)
+    keep = np.append(np.flatnonzero(np.diff(ys)), len(ys) - 1)
     starts = np.append(0, keep[:-1] + 1)
     corners = np.empty((2 * len(keep), 2))
     corners[::2, 0], corners[1::2, 0] = xs[starts], xs[keep + 1]

@@ -10,13 +10,12 @@ import math
 import msgspec
 import numpy as np
 
-from pdviz.costmodel.bounds import BANDWIDTH, COMPUTE
 from pdviz.scene.marks.axis import TimeAxis
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.parts import Hover, Text
 from pdviz.scene.server.columns import stretches
 from pdviz.scene.server.course import Course
-from pdviz.scene.server.engine import Engine
+from pdviz.scene.server.engine import Engine, bound_name
 from pdviz.scene.server.words import pass_hover
 from pdviz.scene.stage.parts import Block, Row, Space, Wish
 from pdviz.serving.records import Numbers
@@ -25,6 +24,8 @@ LEAST_PASS_PX = 3.0
 FOOT_SHARE = 0.14
 """Of the height: a pass of one token."""
 MOST_ENGINES = 8
+LEVELS = 48
+"""Heights that are told apart where passes are too thin to be drawn one by one."""
 
 
 class PassBlock(msgspec.Struct, frozen=True):
@@ -125,8 +126,8 @@ class _Builder:
         hatched = None
         if prompts and decoders:
             hatched = ground.bottom - pass_height(decoders, self.top_tokens, ground.h)
-        bound = COMPUTE if e.is_compute[record] else BANDWIDTH
-        self.blocks.append(PassBlock(Box(left, ground.bottom - high, width, high), str(bound), hatched))
+        bound = bound_name(bool(e.is_compute[record]))
+        self.blocks.append(PassBlock(Box(left, ground.bottom - high, width, high), bound, hatched))
 
     def add_record(self, record: int) -> None:
         """A record: each pass where they are wide enough, else one band."""
@@ -148,12 +149,12 @@ class _Builder:
     def add_columns(self, first: int, end: int) -> None:
         """By the pixel: the record with the longest pass in each, equal neighbours as one."""
         shown = columns(self.engine, self.axis, first, end)
-        high = [
-            round(pass_height(tokens, self.top_tokens, self.ground.h))
-            for tokens in self.engine.tokens[np.maximum(shown, 0)].tolist()
-        ]
+        tokens = np.maximum(self.engine.tokens[np.maximum(shown, 0)], 1)
+        steps = LEVELS * np.log2(tokens) / math.log2(max(self.top_tokens, 2.0))
         mixed = (self.engine.prompt_tokens[shown] > 0) & (self.engine.decoders[shown] > 0)
-        keys = np.where(shown < 0, -1, np.asarray(high) * 4 + 2 * self.engine.is_compute[shown] + mixed)
+        keys = np.where(
+            shown < 0, -1, np.rint(steps).astype(np.int64) * 4 + 2 * self.engine.is_compute[shown] + mixed
+        )
         pixel = self.axis.width_px / len(shown)
         for low, high_ in stretches(keys):
             if shown[low] >= 0:
@@ -188,7 +189,7 @@ def overview_blocks(engine: Engine, axis: TimeAxis, box: Box) -> tuple[Block, ..
     return tuple(
         Block(
             Box(axis.left_px + low * pixel, box.y, (high - low) * pixel, box.h),
-            str(COMPUTE if keys[low] else BANDWIDTH),
+            bound_name(bool(keys[low])),
             int(engine.before[shown[low]]),
             max(int(engine.before[shown[high - 1] + 1] - engine.before[shown[low]]), 1),
         )

@@ -180,7 +180,7 @@ def _paint_crowd(p: QPainter, box: Box, crowd: Crowd, theme: Theme, scale: float
     p.setPen(NO_PEN)
     for layer in crowd.layers:
         p.setBrush(colour(getattr(theme, layer.role), WAITING if layer.role == "overhead" else 1.0))
-        p.drawPolygon(QPolygonF([*_polygon(layer.above), *reversed(_polygon(layer.below))]))
+        p.drawRects([rect(column) for column in layer.columns])
     for stall in crowd.stalls:
         p.fillRect(rect(stall.box), colour(theme.bound_soft(stall.bound)))
     draw_lines(p, [QLineF(box.x, box.bottom + 0.5, box.right, box.bottom + 0.5)], theme.line, 1.0)
@@ -195,13 +195,11 @@ def _paint_level(row: Level, p: QPainter, theme: Theme, scale: float) -> None:
         points = _polygon(line.points)
         if not points:
             continue
-        code = colour(getattr(theme, line.role))
-        if line.filled:
-            p.setPen(NO_PEN)
-            p.setBrush(colour(getattr(theme, line.role), 0.28))
-            ends = [QPointF(points[0].x(), box.bottom), *points, QPointF(points[-1].x(), box.bottom)]
-            p.drawPolygon(QPolygonF(ends))
-        p.setPen(QPen(code, 1.3 * scale))
+        code = getattr(theme, line.role)
+        p.setPen(NO_PEN)
+        p.setBrush(colour(code, 0.28))
+        p.drawRects([rect(column) for column in line.ground])
+        p.setPen(QPen(colour(code), max(round(scale), 1)))
         p.setBrush(NO_BRUSH)
         p.drawPolyline(QPolygonF(points))
     draw_lines(p, [QLineF(box.x, box.bottom + 0.5, box.right, box.bottom + 0.5)], theme.line, 1.0)
