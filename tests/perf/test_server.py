@@ -22,7 +22,7 @@ from pdviz.widgets.server.stage import ServerStage
 WIDTH, HEIGHT = 1400, 800
 FRAMES = 60
 PLAY_TIMES = 2.0
-PAN_TIMES = 4.0
+PAN_TIMES = 3.0
 RATE_PER_S = 8.0
 
 

@@ -18,6 +18,7 @@ from pdviz.scenario import PRESETS, Scenario
 GOLDEN = Path(__file__).parent / "golden"
 CHAT, SHORT, DOCUMENT, CODE, BUSY, AGENT = (preset.apply(Scenario()) for preset in PRESETS)
 MIXTURE = Scenario(model="gpt-oss 120B", weights_dtype="published", prompt_tokens=4_096, others=7)
+RAMP = Scenario(workload="ramp")
 LATENT = Scenario(model="DeepSeek V3", prompt_tokens=2_000)
 
 
@@ -47,11 +48,14 @@ PICTURES = (
     Picture("page", "shapes", CHAT, "dark", 1280, 720, 0.0628),
     Picture("page", "shapes", MIXTURE, "light", 960, 540, 0.0),
     Picture("page", "anatomy", LATENT, "light", 1280, 720, 0.0),
+    Picture("page", "server", CHAT, "light", 1280, 720, 0.6),
+    Picture("page", "server", RAMP, "dark", 1600, 900, 40.0),
     Picture("window", "request", DOCUMENT, "dark", 1280, 720, 2.0),
     Picture("window", "request", BUSY, "light", 1920, 1080, 0.0768),
     Picture("window", "roofline", AGENT, "light", 1280, 720, 0.15),
     Picture("window", "shapes", CODE, "light", 1280, 720, 0.0),
     Picture("window", "anatomy", MIXTURE, "dark", 1280, 720, 0.0),
+    Picture("window", "server", CHAT, "dark", 1280, 720, 0.5),
 )
 
 
@@ -83,6 +87,10 @@ def _take(picture: Picture, path: str) -> None:
         window.resize(picture.width, picture.height)
         window.show()
         window.show_view(picture.view)
+        for _ in range(20):
+            QApplication.processEvents()
+        while window.current.is_waiting:
+            QApplication.processEvents()
         window.player.seek(picture.time_s)
         for _ in range(20):
             QApplication.processEvents()

@@ -55,6 +55,11 @@ class MainView(QWidget):
         """
         raise NotImplementedError
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether what is to be shown is still being made."""
+        return False
+
     def show_time(self, time_s: float) -> None:
         """Moves the playhead, where there is one."""
 

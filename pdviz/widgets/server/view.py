@@ -69,6 +69,10 @@ class ServerView(MainView):
             self._asked = result
             self._worker.submit(lambda job: make_ready(result, job))
 
+    @property
+    def is_waiting(self) -> bool:
+        return self._worker.is_busy
+
     @Slot(object)
     def _take(self, ready: Ready | None) -> None:
         """What the worker has made."""
