@@ -18,6 +18,7 @@ import numpy as np
 
 from pdviz.errors import InputError
 from pdviz.serving.records import Seconds
+from pdviz.serving.trace_kinds import Kind, delimiter_of, kind_of
 from pdviz.serving.workload import Workload, workload
 
 Watch = Callable[[float], None]
@@ -30,61 +31,6 @@ _AT_ONCE = 50_000  # rows between two looks at progress
 _WALL_CLOCK_S = 1e8  # a time of day, not a time since the start
 _NANOSECONDS = 1e9
 _ZONE = re.compile(r"\s*(?:Z|UTC|([+-])(\d\d):?(\d\d))$", re.IGNORECASE)
-
-
-class Kind(msgspec.Struct, frozen=True):
-    """A form of trace: the columns that make a request. ``unit_s`` is None where times are dates."""
-
-    title: str
-    arrival: str
-    unit_s: float | None
-    prompt: str
-    output: str
-    cached: str = "cached_tokens"
-    id: str = "id"
-    blocks: str = ""
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        return self.arrival, self.prompt, self.output
-
-
-_PLAIN = "prompt_tokens", "output_tokens"
-KINDS = (
-    Kind("Azure trace", "timestamp", None, "contexttokens", "generatedtokens"),
-    Kind("BurstGPT trace", "timestamp", 1.0, "request tokens", "response tokens"),
-    Kind("Mooncake trace", "timestamp", 1e-3, "input_length", "output_length", blocks="hash_ids"),
-    Kind("Vidur trace", "arrived_at", 1.0, "num_prefill_tokens", "num_decode_tokens"),
-    Kind("ServeGen trace", "timestamp", 1.0, "input_tokens", "output_tokens"),
-    Kind("request list", "arrival_time_ns", 1e-9, "input_toks", "output_toks"),
-    Kind("vLLM requests", "arrival_time", 1.0, "input_toks", "output_toks", id="request_id"),
-    Kind("request list", "arrival_s", 1.0, *_PLAIN),
-    Kind("request list", "arrival_ms", 1e-3, *_PLAIN),
-    Kind("request list", "arrival_ns", 1e-9, *_PLAIN),
-)
-
-
-def kind_of(columns: Iterable[str]) -> Kind | None:
-    """The form of trace with these columns, None for something else."""
-    there = {name.strip().lower() for name in columns}
-    return next((kind for kind in KINDS if there.issuperset(kind.needed)), None)
-
-
-def columns_of(head: str) -> list[str]:
-    """The columns of a trace by the beginning of its text, [] where it has none."""
-    text = head.lstrip("\ufeff \t\r\n")
-    line = text.splitlines()[0] if text else ""
-    if line.startswith("{"):
-        try:
-            first = json.loads(line)
-        except ValueError:
-            return []
-        return list(first) if isinstance(first, dict) else []
-    return next(csv.reader([line], delimiter=_delimiter(line)), [])
-
-
-def _delimiter(line: str) -> str:
-    return max(",;\t", key=line.count)
 
 
 def read_trace(path: Path, watch: Watch | None = None) -> Workload:
@@ -114,7 +60,7 @@ def _read(name: str, lines: Iterable[str], look: Callable[[], None] | None) -> W
     elif first.startswith("{"):
         names, values = _json_lines(name, first, rows)
     else:
-        delimiter = _delimiter(first)
+        delimiter = delimiter_of(first)
         names = [column.strip().lower() for column in next(csv.reader([first], delimiter=delimiter))]
         values = csv.reader(rows, delimiter=delimiter)
     kind = kind_of(names)

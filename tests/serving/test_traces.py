@@ -5,7 +5,8 @@ import json
 import pytest
 
 from pdviz.errors import InputError
-from pdviz.serving.traces import columns_of, kind_of, read_trace
+from pdviz.serving.trace_kinds import is_trace
+from pdviz.serving.traces import read_trace
 
 ROWS = [(0.0, 374, 44), (4.314579, 396, 109), (4.541877, 879, 55)]
 BURST = "Model,Request tokens,Response tokens,Total tokens,Log Type"
@@ -214,9 +215,9 @@ def test_that_reading_tells_how_far_it_is_and_can_be_stopped(tmp_path):
 
 @pytest.mark.parametrize("name", [name for name in FORMS if name != "list.json"])
 def test_that_a_trace_is_known_by_the_beginning_of_its_text(name):
-    assert kind_of(columns_of(FORMS[name][:700])) is not None
+    assert is_trace(FORMS[name][:700].encode())
 
 
 def test_that_other_text_is_no_trace():
     for head in ("", "\ufeff", "hello, world", "{", '{"model_type": "llama"}', "[accelerator]\nname = 1"):
-        assert kind_of(columns_of(head)) is None
+        assert not is_trace(head.encode())
