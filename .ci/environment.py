@@ -33,7 +33,7 @@ LOG = os.path.join(VENV, "pdviz-setup.log")
 COMMANDS = {
     "setup": [],
     "run": [[PDVIZ]],
-    "test": [[PYTHON, "-m", "pytest"]],
+    "test": [[PYTHON, "-m", "pytest", "-n", "auto"]],
     "bench": [[PYTHON, "-m", "pytest", "tests/perf"]],
     "fuzz": [[PYTHON, "tests/readers/fuzz.py"]],
     "screenshots": [[PYTHON, "docs/screenshots.py"]],
