@@ -30,6 +30,7 @@ README = (
     ("busy-server-dark", PRESETS[4], "request", "dark", (1920, 1080), 0.0768),
     ("roofline-light", PRESETS[0], "roofline", "light", (1920, 1080), 0.0628),
     ("shapes-dark", PRESETS[0], "shapes", "dark", (1920, 1080), 0.0628),
+    ("server-dark", PRESETS[0], "server", "dark", (1920, 1080), 0.62),
     ("anatomy-dark", LARGE, "anatomy", "dark", (1920, 1080), 0.0),
 )
 
@@ -41,6 +42,8 @@ def take(name: str, scenario: Scenario, view: str, theme: str, size: tuple[int, 
         window.resize(*size)
         window.show()
         window.show_view(view)
+        while window.current.is_waiting:
+            QApplication.processEvents()
         window.player.seek(time_s)
         end = time.monotonic() + 0.3  # a jump of the view may be under way
         while time.monotonic() < end:

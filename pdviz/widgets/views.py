@@ -50,6 +50,9 @@ class ViewRow(msgspec.Struct, frozen=True):
     ends_s: Callable[[Result], float] | None = None
     """Where the time of its page ends, where that is not the request's."""
 
+    words: Callable[[Result], str] | None = None
+    """What its page is of, where that is not the request."""
+
     def end_s(self, result: Result) -> float:
         """The last moment of which there is a page."""
         return result.e2e_s if self.ends_s is None else self.ends_s(result)
@@ -160,6 +163,12 @@ def _server_ends_s(result: Result) -> float:
     return runs_end_s(result)
 
 
+def _server_words(result: Result) -> str:
+    from pdviz.scene.server.runs import server_words
+
+    return server_words(result)
+
+
 # --- anatomy ---------------------------------------------------------------------------------------
 
 
@@ -207,6 +216,7 @@ VIEWS = (
         _make_server,
         _paint_server,
         ends_s=_server_ends_s,
+        words=_server_words,
         group="server",
     ),
     ViewRow(

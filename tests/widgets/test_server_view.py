@@ -159,6 +159,12 @@ def test_that_what_no_memory_holds_is_said(window: MainWindow, view: ServerView,
     assert view.wait.accessibleDescription() == "No request of this workload fits the server's KV cache."
 
 
+def test_that_the_stage_has_the_keyboard_once_it_is_there(window: MainWindow, qtbot: QtBot) -> None:
+    qtbot.keyClick(window.current, Qt.Key.Key_4)
+    view = open_server(window, qtbot)
+    assert QApplication.focusWidget() is stage_of(view)
+
+
 # --- handled -------------------------------------------------------------------------------------
 
 

@@ -115,7 +115,7 @@ class LevelTops(msgspec.Struct, frozen=True):
         capacities = [course.kv_capacity for course in courses]
         kv = float(max(course.most_kv for course in courses))
         known = [capacity for capacity in capacities if capacity is not None]
-        if known and max(known) < 20 * kv:
+        if known and max(known) < 3 * kv:
             kv = float(max(known))
         return cls(
             share,

@@ -7,12 +7,14 @@ import msgspec
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.fields import FIELDS
+from pdviz.scene.marks.figures import scenario_words
 from pdviz.scene.server.course import Course, courses_of
 from pdviz.scene.server.stage import ServerScales
 from pdviz.scene.server.timeline import ServerTimeline
 from pdviz.serving.measures import Targets
 from pdviz.serving.plan import serve
 from pdviz.serving.server import Run
+from pdviz.units import plural
 
 NOTHING = "No request of this workload fits the server's KV cache."
 
@@ -65,3 +67,17 @@ def runs_end_s(result: Result) -> float:
     except InputError:
         shown = None
     return result.e2e_s if shown is None else shown.timeline.duration_s
+
+
+def server_words(result: Result) -> str:
+    """The server and what comes to it, in one line."""
+    model, machine = scenario_words(result).split(" · ")[:2]
+    try:
+        shown = shown_of(result)
+    except InputError:
+        shown = None
+    coming = result.scenario.workload
+    if shown is not None:
+        workload = shown.courses[0].run.workload
+        coming = f"{workload.description or coming} ({plural(len(workload), 'request')})"
+    return f"{model} · {machine} · {coming}"

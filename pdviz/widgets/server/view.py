@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
@@ -86,9 +86,10 @@ class ServerView(MainView):
             self.stage.reduces_motion = self._reduces_motion
             self.stage.seeked.connect(self.seeked)
             self.stage.set_look(self.theme, self.scale)
+            has_focus = self.hasFocus()
             self.setFocusProxy(self.stage)
-            if self.wait.hasFocus() or self.hasFocus():
-                self.stage.setFocus()
+            if has_focus:
+                self.stage.setFocus(Qt.FocusReason.OtherFocusReason)
         else:
             self.stage.show_runs(shown, fresh=self._fresh)
         self._fresh = False

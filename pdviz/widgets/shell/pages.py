@@ -36,7 +36,7 @@ def paint_page(
     memory = Box(width - margin - 300 * s, 12 * s, 300 * s, 72 * s)
     room = memory.x - margin - 30 * s
     draw_text(p, Box(margin, 16 * s, room, 28 * s), row.heading, theme.text, 20 * s, True)
-    words = elided(scenario_words(result), 15 * s, False, room)
+    words = elided((row.words or scenario_words)(result), 15 * s, False, room)
     draw_text(p, Box(margin, 46 * s, room, 22 * s), words, theme.muted, 15 * s)
     if not row.has_memory:
         paint_memory(p, lay_out_memory(memory, result, s, text_width), theme, s)
