@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +13,9 @@ from PySide6.QtGui import QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
+from pdviz.evaluation import Result
 from pdviz.export import render
+from pdviz.jobs import Job
 from pdviz.scenario import Scenario
 from pdviz.scene.marks.theme import LIGHT
 from pdviz.scene.request.timeline import RequestTimeline
@@ -20,6 +23,7 @@ from pdviz.scene.server.crowd import Crowd
 from pdviz.scene.server.lanes import Lanes
 from pdviz.scene.server.streams import Streams
 from pdviz.scene.server.timeline import ServerTimeline
+from pdviz.widgets.server import view as server_view
 from pdviz.widgets.server.stage import ServerStage
 from pdviz.widgets.server.view import ServerView
 from pdviz.widgets.shell.window import MainWindow
@@ -55,7 +59,7 @@ def busy(open_window: Callable[..., MainWindow], qtbot: QtBot) -> ServerView:
 def edit(window: MainWindow, view: ServerView, qtbot: QtBot, **values: object) -> None:
     window.store.edit(**values)
     window.store.flush()
-    qtbot.waitUntil(lambda: not view._worker.is_busy, timeout=10_000)
+    qtbot.waitUntil(lambda: not view.is_waiting, timeout=10_000)
 
 
 def turn(stage: ServerStage, notches: int) -> None:
@@ -136,7 +140,7 @@ def test_that_what_is_of_the_single_request_alone_simulates_nothing(
     stage = stage_of(view).stage
     window.store.edit(prompt_tokens=640)
     window.store.flush()
-    assert not view._worker.is_busy
+    assert not view.is_waiting
     assert stage_of(view).stage is stage
 
 
@@ -163,6 +167,29 @@ def test_that_the_stage_has_the_keyboard_once_it_is_there(window: MainWindow, qt
     qtbot.keyClick(window.current, Qt.Key.Key_4)
     view = open_server(window, qtbot)
     assert QApplication.focusWidget() is stage_of(view)
+
+
+def test_that_a_simulation_that_takes_long_says_so_and_is_stopped_by_escape(
+    window: MainWindow, view: ServerView, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = window.player.timeline
+
+    def forever(result: Result, job: Job) -> None:
+        while True:
+            job.report(0.5, "Simulating the server")
+            time.sleep(0.002)
+
+    monkeypatch.setattr(server_view, "make_ready", forever)
+    window.store.edit(token_budget=256)
+    window.store.flush()
+    qtbot.waitUntil(view.wait.isVisible, timeout=5_000)
+    assert view.wait.accessibleDescription() == "Simulating the server, 50.0 %"
+    assert view.wait.height() < 0.2 * view.height()
+    assert stage_of(view).isVisible()
+    qtbot.keyClick(stage_of(view), Qt.Key.Key_Escape)
+    assert not view.is_waiting
+    assert not view.wait.isVisible()
+    assert window.player.timeline is line
 
 
 # --- handled -------------------------------------------------------------------------------------

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QWheelEvent
+from PySide6.QtGui import QKeyEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.scene.server.crowd import Crowd
 from pdviz.scene.server.runs import Shown
 from pdviz.scene.server.stage import server_tracks
 from pdviz.scene.server.streams import Streams, lanes_in
+from pdviz.widgets.kit.main_view import MainView
 from pdviz.widgets.server import paint  # noqa: F401 (the painters of the rows)
 from pdviz.widgets.stage.view import StageView
 
@@ -54,6 +55,14 @@ class ServerStage(StageView):
             event.accept()
         else:
             super().wheelEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """While something is awaited Escape is the view's: it stops that."""
+        view = self.parentWidget()
+        if event.key() == Qt.Key.Key_Escape and isinstance(view, MainView) and view.is_waiting:
+            event.ignore()
+        else:
+            super().keyPressEvent(event)
 
     def scroll_lanes(self, lanes: int) -> None:
         """Further down the streams in view, or up; the first time their lanes take the place of the map."""

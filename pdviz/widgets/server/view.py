@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
 from pdviz.jobs import Job
+from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.server.half import HalfFigures, figures_of
 from pdviz.scene.server.layout import server_layout
@@ -19,6 +21,10 @@ from pdviz.widgets.kit.worker import Worker
 from pdviz.widgets.server.half import HalfView
 from pdviz.widgets.server.stage import ServerStage
 from pdviz.widgets.server.wait import WaitView
+
+PATIENCE_MS = 300
+"""A simulation that takes longer says how far it is over the runs before it."""
+WAIT_WIDTH, WAIT_HEIGHT = 320.0, 76.0
 
 Ready = tuple[Shown, tuple[HalfFigures, ...]]
 
@@ -54,6 +60,8 @@ class ServerView(MainView):
         self._worker.done.connect(self._take)
         self._worker.failed.connect(self._tell)
         self._worker.progressed.connect(self.wait.show_share)
+        self._patience = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._patience.timeout.connect(self._show_wait)
         for half in self.halves:
             half.hide()
 
@@ -67,7 +75,26 @@ class ServerView(MainView):
         self._result, self._fresh = result, self._fresh or fresh
         if self._asked is None or not same_runs(result, self._asked):
             self._asked = result
+            self._patience.start()
             self._worker.submit(lambda job: make_ready(result, job))
+
+    @Slot()
+    def _show_wait(self) -> None:
+        """How far the simulation is, over what is still shown, where that takes long."""
+        if self._shown is not None and self._worker.is_busy:
+            s = self.scale
+            self.wait.place(Box((self.width() - WAIT_WIDTH * s) / 2, 40 * s, WAIT_WIDTH * s, WAIT_HEIGHT * s))
+            self.wait.show()
+            self.wait.raise_()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Escape stops a simulation and leaves what was shown before."""
+        if event.key() == Qt.Key.Key_Escape and self._worker.is_busy:
+            self._worker.cancel()
+            self.wait.show_words("The simulation was stopped.")
+            self._lay_out()
+        else:
+            super().keyPressEvent(event)
 
     @property
     def is_waiting(self) -> bool:
@@ -177,6 +204,7 @@ class ServerView(MainView):
             self.stage.jump(STALL, forward)
 
     def closeEvent(self, event: object) -> None:
+        self._patience.stop()
         self._worker.close()
 
     # --- look ----------------------------------------------------------------------------------
