@@ -241,6 +241,17 @@ def test_that_the_mouse_over_a_lane_tells_what_the_stream_waits_for(view: Server
     assert ("now", "stalled for 651 ms, 33 of 100 next") in shown.rows
 
 
+def test_that_a_click_on_any_figure_is_answered_or_left_alone(view: ServerView, qtbot: QtBot) -> None:
+    half = view.halves[0]
+    card = half.layout_now()
+    assert card is not None
+    for place in card.places:
+        at = QPoint(round(place.box.x + place.box.w / 2), round(place.box.y + place.box.h / 2))
+        found = half.explain_at(at)
+        assert found is None or found.key == place.key
+        qtbot.mouseClick(half, Qt.MouseButton.LeftButton, pos=at)
+
+
 def test_that_the_wheel_turns_a_map_into_lanes_and_goes_down_them(busy: ServerView) -> None:
     stage = stage_of(busy)
     assert isinstance(stage.stage.rows(Streams)[0].content, Crowd)

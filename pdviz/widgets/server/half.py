@@ -6,6 +6,7 @@ from PySide6.QtCore import QLineF, QPoint
 from PySide6.QtGui import QPainter, QRegion
 from PySide6.QtWidgets import QWidget
 
+from pdviz.explain import KEYS
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import Theme
 from pdviz.scene.server.course import Course
@@ -61,9 +62,10 @@ class HalfView(PaintedView):
         return lay_out_half(card, figures, course, self._now, self.scale, text_width)
 
     def explain_at(self, at: QPoint) -> Pointed | None:
-        """The figure at a point."""
+        """The figure at a point, where there is an explanation of it."""
         card = self.layout_now()
-        return pointed_at(card.places, at) if card is not None else None
+        found = pointed_at(card.places, at) if card is not None else None
+        return found if found is not None and found.key in KEYS else None
 
     def spoken(self) -> str:
         """Figures and moment in words."""
