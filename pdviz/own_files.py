@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pdviz.costmodel.architecture import Architecture
 
 CONFIG_LIMIT_BYTES = 4 * 2**20  # the longest known have half a megabyte
-ACCELERATOR_LIMIT_BYTES = 2**17
+ACCELERATOR_LIMIT_BYTES = 3 * 2**15
 _BOM = b"\xef\xbb\xbf"
 _GGUF = (b"GGUF", b"ggml", b"ggmf", b"ggjt", b"lmgg", b"fmgg", b"tjgg")
 _BINARY = (

@@ -15,7 +15,7 @@ from pdviz.fields import FIELDS
 from pdviz.files import File, parse_toml
 from pdviz.scenario import LINE, Scenario, line_keys, parse_keys
 
-TEXT_LIMIT_BYTES = 2**17
+TEXT_LIMIT_BYTES = 3 * 2**15
 MOST_CHUNKS = 2**14
 """Chunks of a PNG that are looked at; the largest pictures have half as many."""
 PICTURE_KEY = "pdviz-scenario"
