@@ -18,7 +18,7 @@ from pdviz.units import duration
 
 TOKEN_PX = 2.4
 """Design pixels from token to token below which they are one band."""
-NAME_PX, LABEL_PX = 11.5, 13.0
+NAME_PX, LABEL_PX = 13.0, 13.0
 EVERY = 4
 
 Spans = tuple[tuple[float, float], ...]
