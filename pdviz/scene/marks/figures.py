@@ -97,3 +97,9 @@ def scenario_words(of: Scenario | Result) -> str:
         at = f" at {plural(s.others_context_tokens, 'token')}" if s.others_context_tokens is not None else ""
         words.append(f"{count(s.others)} others alongside{at}")
     return " · ".join(words)
+
+
+def machine_words(scenario: str, coming: str) -> str:
+    """The words of a scenario with what comes to the server in the place of its one request."""
+    model, machine = scenario.split(" · ")[:2]
+    return f"{model} · {machine} · {coming}"

@@ -7,7 +7,7 @@ import msgspec
 from pdviz.errors import InputError
 from pdviz.evaluation import Result
 from pdviz.fields import FIELDS
-from pdviz.scene.marks.figures import scenario_words
+from pdviz.scene.marks.figures import machine_words, scenario_words
 from pdviz.scene.server.course import Course, courses_of
 from pdviz.scene.server.stage import ServerScales
 from pdviz.scene.server.timeline import ServerTimeline
@@ -71,7 +71,6 @@ def runs_end_s(result: Result) -> float:
 
 def server_words(result: Result) -> str:
     """The server and what comes to it, in one line."""
-    model, machine = scenario_words(result).split(" · ")[:2]
     try:
         shown = shown_of(result)
     except InputError:
@@ -80,4 +79,4 @@ def server_words(result: Result) -> str:
     if shown is not None:
         workload = shown.courses[0].run.workload
         coming = f"{workload.description or coming} ({plural(len(workload), 'request')})"
-    return f"{model} · {machine} · {coming}"
+    return machine_words(scenario_words(result), coming)

@@ -9,14 +9,14 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scene.marks.figures import scenario_words
+from pdviz.scene.marks.figures import machine_words, scenario_words
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.widgets.kit.buttons import Chip, IconButton, PaintedButton
 from pdviz.widgets.kit.paint import draw_round_box, draw_text, elided
 from pdviz.widgets.kit.palette import colour, text_width
 from pdviz.widgets.kit.pointed import Explained, always
-from pdviz.widgets.views import VIEWS
+from pdviz.widgets.views import VIEW_BY_NAME, VIEWS
 
 TOP_HEIGHT = 52.0
 NAME = "Prefill and decode"
@@ -94,6 +94,8 @@ class TopBar(QWidget):
         self.theme: Theme = DARK
         self.scale = 1.0
         self._words = ""
+        self._view = VIEWS[0].name
+        self._result: Result | None = None
         self._words_box = Box(0, 0, 0, 0)
         self.tabs: dict[str, Tab] = {}
         for row in VIEWS:
@@ -129,6 +131,8 @@ class TopBar(QWidget):
         """The tab of the view that is shown."""
         for key, tab in self.tabs.items():
             tab.show_on(key == view)
+        self._view = view
+        self._say_scenario()
 
     @property
     def words(self) -> str:
@@ -139,7 +143,16 @@ class TopBar(QWidget):
         self.undo.setEnabled(can_undo)
         self.redo.setEnabled(can_redo)
         self.assumptions.show_words(*result.fidelity.labels(result.machine))
-        words = scenario_words(result)
+        self._result = result
+        self._say_scenario()
+
+    def _say_scenario(self) -> None:
+        """The scenario in the words of the view that is shown."""
+        if self._result is None:
+            return
+        words = scenario_words(self._result)
+        if VIEW_BY_NAME[self._view].group == "server":
+            words = machine_words(words, self._result.scenario.workload)
         if words != self._words:
             self._words = words
             self.update()
