@@ -414,6 +414,15 @@ needs_cluster = pytest.mark.skipif(
 
 
 @needs_cluster
+def test_that_a_local_cluster_of_two_workers_gives_the_same() -> None:
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as local:
+        found = answer(*BUDGETS, "--json", "--cluster", local.scheduler_address)
+    assert found == answer(*BUDGETS, "--json", "--keep", "other")
+
+
+@needs_cluster
 def test_that_a_cluster_that_does_not_answer_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(studies, "PATIENCE_S", 0.2)
     assert "127.0.0.1:9" in complaint("study", "--vary", "load=1", "--cluster", "tcp://127.0.0.1:9")
