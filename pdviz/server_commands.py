@@ -191,7 +191,7 @@ def cache_folder() -> Path:
         base = "~/Library/Caches"
     else:
         base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    return Path(base).expanduser() / "pdviz" / "studies"
+    return Path(os.path.expanduser(base)) / "pdviz" / "studies"
 
 
 _COLUMNS = {

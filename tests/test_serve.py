@@ -158,6 +158,9 @@ def test_that_a_file_that_is_no_trace_is_one_sentence(content: bytes, words: str
     "argv",
     [
         ("missing.csv",),
+        ("~ nobody/x",),
+        ("a\0b.csv",),
+        ("\ud800.csv",),
         ("nonsense",),
         ("0.5:512",),
         ("0.5:0>5",),

@@ -143,14 +143,15 @@ _kept: dict[tuple[str, float, int] | str, Workload] = {}
 def _base(name: str, watch: Callable[[float], None] | None) -> Workload:
     """A preset or a file; each is made or read once while it stays what it is."""
     key: tuple[str, float, int] | str | None = preset_of(name)
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     if key is None:
         if not (path.suffix or os.sep in name or is_file_name(name)):
             raise InputError(f"workload: {shown(name)} is no preset ({_names()}) and no file")
         try:
             there = path.stat()
-        except OSError as error:
-            raise InputError(f"workload: {shown(name)} cannot be read: {error.strerror or error}") from None
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise InputError(f"workload: {shown(name)} cannot be read: {reason}") from None
         if not path.is_file():
             raise InputError(f"workload: {shown(name)} is no regular file")
         key = (str(path), there.st_mtime, there.st_size)
