@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import doctest
+
 import pytest
 from hypothesis import given
 from scene_world import result_of, scenarios
 
 from pdviz.scenario import PRESETS, Scenario
+from pdviz.scene.marks import figures as names
 from pdviz.scene.marks.figures import Figure, scenario_words
 from pdviz.scene.request.figures import headline_figures
 from pdviz.units import duration, percent
@@ -137,3 +140,9 @@ def test_that_formats_are_named_once_where_they_are_the_same() -> None:
 
 def test_that_each_preset_reads_differently() -> None:
     assert len({scenario_words(preset.apply(Scenario())) for preset in PRESETS}) == len(PRESETS)
+
+
+def test_that_the_examples_of_a_workload_in_few_words_are_true() -> None:
+    found = doctest.testmod(names)
+    assert found.attempted >= 2
+    assert found.failed == 0

@@ -103,3 +103,19 @@ def machine_words(scenario: str, coming: str) -> str:
     """The words of a scenario with what comes to the server in the place of its one request."""
     model, machine = scenario.split(" · ")[:2]
     return f"{model} · {machine} · {coming}"
+
+
+def workload_words(text: str) -> str:
+    """A workload's text for a place with little room: its preset or file, and how many are placed by hand.
+
+    >>> workload_words("long-prompt 1.5:16384>20"), workload_words("/home/me/azure.csv")
+    ('long-prompt + 1', 'azure.csv')
+    >>> workload_words("0:512>128 1:512>128")
+    '2 placed by hand'
+    """
+    words = text.split()
+    placed = sum(">" in word for word in words)
+    base = " ".join(word for word in words if ">" not in word).replace("\\", "/").rpartition("/")[2]
+    if not base:
+        return f"{placed} placed by hand"
+    return f"{base} + {placed}" if placed else base

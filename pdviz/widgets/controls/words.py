@@ -11,7 +11,7 @@ from pdviz.costmodel.dtypes import DTYPES
 from pdviz.costmodel.fidelities import FIDELITIES
 from pdviz.evaluation import Result
 from pdviz.field import Field
-from pdviz.scene.marks.figures import accelerator_name, model_name
+from pdviz.scene.marks.figures import accelerator_name, model_name, workload_words
 from pdviz.units import binary_size, count, duration, parameters, plural, si, significant
 
 
@@ -98,7 +98,7 @@ def choice_words(field: Field, result: Result) -> str:
 def entry_words(field: Field, value: Any) -> tuple[str, str]:
     """What an entry shows at rest, and while it is edited."""
     if field.kind == "name":
-        return value, value
+        return workload_words(value), value
     if field.kind == "amount":
         text = duration(value) if field.unit == "seconds" else si(value, "B/s")
         return text, f"{value:g}"

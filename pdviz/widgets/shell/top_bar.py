@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from pdviz.evaluation import Result
-from pdviz.scene.marks.figures import machine_words, scenario_words
+from pdviz.scene.marks.figures import machine_words, scenario_words, workload_words
 from pdviz.scene.marks.geometry import Box
 from pdviz.scene.marks.theme import DARK, Theme
 from pdviz.widgets.kit.buttons import Chip, IconButton, PaintedButton
@@ -152,7 +152,7 @@ class TopBar(QWidget):
             return
         words = scenario_words(self._result)
         if VIEW_BY_NAME[self._view].group == "server":
-            words = machine_words(words, self._result.scenario.workload)
+            words = machine_words(words, workload_words(self._result.scenario.workload))
         if words != self._words:
             self._words = words
             self.update()
