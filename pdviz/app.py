@@ -125,6 +125,8 @@ def compose(
             store = ScenarioStore(first_scenario(catalogue), catalogue)
     window = MainWindow(store, kept)
     window.closing.connect(lambda now: memory.save(folder, now))
+    if scenario is not None and scenario.workload != Scenario().workload:
+        window.show_view("server")
     return window, messages
 
 

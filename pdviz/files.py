@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from importlib import import_module
 from typing import Any
@@ -57,11 +57,12 @@ def look(path: str, where: str) -> os.stat_result:
 class File:
     """A regular file, open, of which the first bytes are read: ``head``. To be used with ``with``.
 
-    ``where`` names it in messages, ``stamp`` (time and size) changes with it. Raises InputError.
+    ``where`` names it in messages, ``stamp`` (time and size) changes with it. Who reads long tells ``watch``
+    the share that is read. Raises InputError.
     """
 
-    def __init__(self, path: str) -> None:
-        self.path = path
+    def __init__(self, path: str, watch: Callable[[float], None] | None = None) -> None:
+        self.path, self.watch = path, watch
         self.where = os.path.basename(path) or path
         found = look(path, self.where)
         self.size = found.st_size

@@ -16,11 +16,14 @@ from pdviz import own_files, share
 from pdviz.errors import InputError
 from pdviz.files import File, full_path, is_file_name
 from pdviz.own_files import AcceleratorFile, ModelFile
+from pdviz.serving.trace_kinds import is_trace
+from pdviz.units import plural
 
 if TYPE_CHECKING:
     from pdviz.catalogue import Catalogue
 
-MODEL, ACCELERATOR, SCENARIO = "model", "accelerator", "scenario"
+MODEL, ACCELERATOR, SCENARIO, WORKLOAD = "model", "accelerator", "scenario", "workload"
+_TRACES = (".csv", ".tsv", ".jsonl")
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -36,19 +39,42 @@ class Kind(msgspec.Struct, frozen=True):
     read: Callable[[File], Any]
 
 
+class RequestsFile(msgspec.Struct, frozen=True):
+    """A file of requests that has been read; ``words`` say what was found in it."""
+
+    path: str
+    words: str
+
+
+def requests_in(file: File) -> RequestsFile:
+    """The requests in a file, read once: the server takes them from there. Raises InputError."""
+    from pdviz.serving.plan import asked_of, workload_of
+
+    if asked_of(file.path).text != file.path:
+        raise InputError(f"{file.where}: its path holds spaces in a row; expected one with single spaces")
+    found = workload_of(file.path, file.watch)
+    words = [found.description.removeprefix(f"{file.where}: "), plural(len(found), "request")]
+    if found.rejected:
+        first = found.rejected[0]
+        words.append(f"{plural(len(found.rejected), 'row')} left out, the first ({first.id}): {first.reason}")
+    return RequestsFile(file.path, ", ".join(words))
+
+
 KINDS = (
+    Kind(WORKLOAD, "opened as the server's workload", lambda head, path: is_trace(head), requests_in),
     Kind(MODEL, "opened as the model", own_files.is_gguf, own_files.model_in),
     Kind(MODEL, "opened as the model", own_files.is_config, own_files.model_in),
     Kind(ACCELERATOR, "opened as the accelerator", own_files.is_accelerator, own_files.accelerator_in),
     Kind(SCENARIO, "opened the scenario of this picture", share.is_png, share.png_fields),
     Kind(SCENARIO, "opened the scenario of this picture", share.is_svg, share.svg_fields),
     Kind(SCENARIO, "opened as a scenario line", share.is_line, share.line_fields),
+    Kind(WORKLOAD, "", lambda head, path: path.lower().endswith(_TRACES), requests_in),  # told what it lacks
     Kind(SCENARIO, "opened as a scenario", lambda head, path: True, share.toml_fields),
 )
 
 
 class Opened(msgspec.Struct, frozen=True):
-    """What was read: a ModelFile, an AcceleratorFile or the fields of a scenario, as ``kind`` says.
+    """What was read: a model's file, an accelerator's, requests, or a scenario's fields, as ``kind`` says.
 
     ``words`` say what it was taken for; ``files`` are the models and accelerators that it holds or names.
     """
@@ -59,16 +85,19 @@ class Opened(msgspec.Struct, frozen=True):
     files: tuple[ModelFile | AcceleratorFile, ...] = ()
 
 
-def open_path(path: str) -> Opened:
+def open_path(path: str, watch: Callable[[float], None] | None = None) -> Opened:
     """What is in the file at ``path``; a folder means its config.json.
 
-    Raises InputError, one sentence with file, line or key, and what was expected.
+    ``watch`` hears the share that is read of what is long. Raises InputError, one
+    sentence with file, line or key, and what was expected.
     """
-    with File(meant_file(full_path(path))) as file:
+    with File(meant_file(full_path(path)), watch) as file:
         kind = next(kind for kind in KINDS if kind.recognises(file.head, file.path))
         value = kind.read(file)
     if kind.name == SCENARIO:
         return _scenario(value, kind.words)
+    if kind.name == WORKLOAD:
+        return Opened(kind.name, value, f"{kind.words}: {value.words}")
     return Opened(kind.name, value, kind.words, (value,))
 
 

@@ -139,7 +139,12 @@ def test_that_a_file_is_what_its_first_bytes_say(
 def test_that_the_last_kind_takes_what_no_other_takes() -> None:
     assert all(not kind.recognises(b"", "empty") for kind in KINDS[:-1])
     assert KINDS[-1].recognises(b"", "empty")
-    assert {kind.name for kind in KINDS} == {opening.MODEL, opening.ACCELERATOR, opening.SCENARIO}
+    assert {kind.name for kind in KINDS} == {
+        opening.MODEL,
+        opening.ACCELERATOR,
+        opening.SCENARIO,
+        opening.WORKLOAD,
+    }
 
 
 def test_that_a_folder_means_its_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -441,3 +446,34 @@ def test_that_files_are_opened_from_any_thread(tmp_path: Path) -> None:
     thread.start()
     thread.join(10)
     assert found == [32]
+
+
+REQUESTS = "arrival_s,prompt_tokens,output_tokens\n0,512,100\n0.5,none,10\n1,256,20\n"
+
+
+def test_that_a_file_of_requests_becomes_the_workload_whatever_it_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "requests of monday.txt"
+    path.write_text(REQUESTS, encoding="utf-8")
+    shares: list[float] = []
+    opened = open_path(str(path), shares.append)
+    assert opened.kind == opening.WORKLOAD
+    assert fields_in(opened, default_catalogue()) == {"workload": str(path)}
+    assert opened.words == (
+        "opened as the server's workload: request list, 2 requests, "
+        "1 row left out, the first (1): the prompt length is no number"
+    )
+    assert shares[-1:] == [1.0]
+
+
+def test_that_a_table_of_something_else_is_told_what_a_trace_has(tmp_path: Path) -> None:
+    path = tmp_path / "fruit.csv"
+    path.write_text("apples,pears\n1,2\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"^fruit\.csv: expected columns arrival_s, .* found apples, pears$"):
+        open_path(str(path))
+
+
+def test_that_a_path_that_no_workload_can_name_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "two  spaces.csv"
+    path.write_text(REQUESTS, encoding="utf-8")
+    with pytest.raises(InputError, match="spaces in a row"):
+        open_path(str(path))

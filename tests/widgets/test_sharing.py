@@ -376,11 +376,11 @@ class SlowDisk:
         self.opened, self.asked = threading.Event(), threading.Event()
         self.slow: set[str] = set()
 
-        def open_path(path: str) -> Opened:
+        def open_path(path: str, watch: Callable[[float], None]) -> Opened:
             if path in self.slow:
                 self.asked.set()
                 self.opened.wait(20)
-            return opening.open_path(path)
+            return opening.open_path(path, watch)
 
         monkeypatch.setattr(sharing, "open_path", open_path)
 
@@ -474,7 +474,7 @@ def test_that_a_window_closes_at_once_while_something_is_read(
 def test_that_a_mistake_in_a_reader_is_said(
     window: MainWindow, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
-    def fail(path: str) -> Opened:
+    def fail(path: str, watch: Callable[[float], None]) -> Opened:
         raise ZeroDivisionError("division by zero")
 
     monkeypatch.setattr(sharing, "open_path", fail)

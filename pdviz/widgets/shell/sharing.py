@@ -14,7 +14,7 @@ from pdviz.errors import InputError
 from pdviz.evaluation import Result, as_stored, with_names
 from pdviz.files import write_atomically
 from pdviz.jobs import Job
-from pdviz.opening import MODEL, SCENARIO, Opened, fields_in, open_path, open_text, path_in
+from pdviz.opening import MODEL, SCENARIO, WORKLOAD, Opened, fields_in, open_path, open_text, path_in
 from pdviz.scenario import Scenario, edit, to_line
 from pdviz.scene.marks.theme import Theme
 from pdviz.settings import RECENT_LIMIT
@@ -24,8 +24,9 @@ from pdviz.widgets.kit.worker import Worker
 PAGE = (1920, 1080)
 PICTURE_FILTER = "Pictures (*.png *.svg *.pdf)"
 OPEN_FILTER = (
-    "All that can be opened (*.json *.gguf *.toml *.txt *.png *.svg);;"
-    "Models (*.json *.gguf);;Accelerators and scenarios (*.toml *.txt);;Pictures (*.png *.svg);;All files (*)"
+    "All that can be opened (*.json *.gguf *.toml *.txt *.png *.svg *.csv *.jsonl);;"
+    "Models (*.json *.gguf);;Requests (*.csv *.jsonl);;"
+    "Accelerators and scenarios (*.toml *.txt);;Pictures (*.png *.svg);;All files (*)"
 )
 
 
@@ -59,11 +60,15 @@ def read_sources(sources: tuple[Source, ...], job: Job) -> tuple[tuple[Source, O
     """Each source with what it holds, or with the sentence why it cannot be opened."""
     found: list[tuple[Source, Opened | str]] = []
     for number, source in enumerate(sources):
-        job.report(number / len(sources), f"Reading {source.name or 'what was pasted'} …")
+
+        def watch(share: float, done: int = number, name: str = source.name) -> None:
+            job.report((done + share) / len(sources), f"Reading {name or 'what was pasted'} …")
+
+        watch(0.0)
         path = path_in(source.text) if source.text else source.path
         source = Source(path=path) if path else source
         try:
-            found.append((source, open_path(path) if path else open_text(source.text)))
+            found.append((source, open_path(path, watch) if path else open_text(source.text)))
         except InputError as error:
             found.append((source, source.refusal(error)))
     return tuple(found)
@@ -73,13 +78,14 @@ class Sharing(QObject):
     """Copies, saves and opens. ``told(sentence)`` says what was done, ``failed(sentence)`` why not.
 
     ``warned(sentence)``: a file that is open cannot be read any more; said once. ``reading(sentence)``:
-    it takes a while.
+    it takes a while. ``view_wanted(name)``: what was opened is seen there.
     """
 
     told = Signal(str)
     failed = Signal(str)
     warned = Signal(str)
     reading = Signal(str)
+    view_wanted = Signal(str)
 
     def __init__(self, store: ScenarioStore, window: QWidget, recent: tuple[str, ...]) -> None:
         super().__init__(window)
@@ -90,6 +96,7 @@ class Sharing(QObject):
         self._worker = Worker(self)
         self._worker.done.connect(self._take)
         self._worker.failed.connect(self._fail)
+        self._worker.progressed.connect(self._say_on)
         self._busy = QTimer(self)
         self._busy.setSingleShot(True)
         self._busy.setInterval(BUSY_MS)
@@ -207,7 +214,13 @@ class Sharing(QObject):
     @Slot()
     def _say_busy(self) -> None:
         if self._worker.is_busy:
-            self.reading.emit(f"{self._worker.progress[1]} Escape gives it up.")
+            share, words = self._worker.progress
+            self.reading.emit(f"{words} {f'{share:.0%}. ' if share else ''}Escape gives it up.")
+
+    @Slot()
+    def _say_on(self) -> None:
+        if not self._busy.isActive():
+            self._say_busy()
 
     @Slot(str)
     def _fail(self, sentence: str) -> None:
@@ -245,6 +258,8 @@ class Sharing(QObject):
             named = as_stored(named, catalogue)
         self._store.put(named)
         self.remember(named)
+        if opened.kind == WORKLOAD:
+            self.view_wanted.emit("server")
 
     @Slot(object, object)
     def _watch_files(self, result: Result, names: object) -> None:

@@ -87,6 +87,7 @@ class MainWindow(DropArea):
         self.sharing.failed.connect(self.complain)
         self.sharing.warned.connect(partial(self.toast.tell, stays=True))
         self.sharing.reading.connect(self.toast.wait)
+        self.sharing.view_wanted.connect(self.show_view)
         self.player.moved.connect(self._show_time)
         self.player.rate_changed.connect(self._suit_rate)
         self.transport.fit_asked.connect(partial(self._run, "view.fit"))
