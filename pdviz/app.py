@@ -27,6 +27,7 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     """
     from pdviz.binding import binding_problem, window_problem
 
+    hold()
     problem = window_problem(os.environ, sys.platform) or binding_problem()
     if problem is not None:
         raise InputError(problem)
@@ -47,13 +48,19 @@ def run(scenario: Scenario | None, *, theme: str | None = None, reset: bool = Fa
     return int(QApplication.exec())
 
 
+def hold() -> None:
+    """Keeps the garbage collector from looking through what start-up makes while it makes it."""
+    gc.disable()
+
+
 def settle() -> None:
-    """Takes what start-up has made out of the garbage collector's rounds.
+    """Takes what start-up has made out of the garbage collector's rounds, which begin now.
 
     It lives as long as the program, and looking through it again and again would cost frames.
     """
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 def make_application() -> object:

@@ -19,7 +19,8 @@ LIMIT = 0.8
 OURS = """
 import sys
 sys.argv = ["pdviz"]
-from pdviz.app import compose, load_look, make_application
+from pdviz.app import compose, hold, load_look, make_application
+hold()
 application = make_application()
 load_look()
 window, _ = compose(None, {folder!r})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 import msgspec
 from PySide6.QtGui import QAction, QKeySequence
@@ -12,8 +13,10 @@ from PySide6.QtWidgets import QWidget
 
 from pdviz.scenario import PRESETS
 from pdviz.widgets.kit.main_view import MainView, Verb
-from pdviz.widgets.shell.protocol import Shell
 from pdviz.widgets.views import VIEWS
+
+if TYPE_CHECKING:
+    from pdviz.widgets.shell.protocol import Shell
 
 
 class Command(msgspec.Struct, frozen=True):

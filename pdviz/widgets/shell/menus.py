@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtWidgets import QMenu, QWidget
@@ -13,7 +14,9 @@ from pdviz.scene.marks.figures import scenario_words
 from pdviz.widgets.kit.choices import Choice, ChoicePopup
 from pdviz.widgets.kit.palette import font
 from pdviz.widgets.shell.actions import COMMANDS
-from pdviz.widgets.shell.protocol import Shell
+
+if TYPE_CHECKING:
+    from pdviz.widgets.shell.protocol import Shell
 
 
 def open_menu(shell: Shell, button: QWidget) -> None:
